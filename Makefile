@@ -1,0 +1,192 @@
+# gpushim: one non-recursive Makefile. `make help` lists the targets; README.md says what each is for.
+#
+# Sources are found by folder, so a new file needs no line here. Two object trees: build/obj (what ships) and
+# build/check (assertions and fault points on, for tests). BUILD=asan|ubsan|tsan puts a third one beside them.
+
+CUDA_HOME ?= /usr/local/cuda
+CC        ?= gcc
+BUILD     ?= release
+PREFIX    ?= /usr/local
+O         := $(if $(filter release,$(BUILD)),build,build/$(BUILD))
+V         ?= 0
+Q         := $(if $(filter 0,$(V)),@,)
+say        = $(if $(filter 0,$(V)),@printf '  %-7s %s\n' $(1) $(2),@:)
+
+VERSION   := 0.1.0
+
+# --- flags ---------------------------------------------------------------------------------------------------------
+WARN      := -Wall -Wextra -Wshadow -Wpointer-arith -Wmissing-prototypes -Wvla -Wundef
+CPPFLAGS_ := -I. -isystem $(CUDA_HOME)/include -D_GNU_SOURCE -DGPUSHIM_VERSION='"$(VERSION)"' $(CPPFLAGS)
+CFLAGS_   := -std=c17 -g -O2 -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-omit-frame-pointer $(WARN) $(CFLAGS)
+SAN_asan  := -fsanitize=address
+SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=undefined
+SAN_tsan  := -fsanitize=thread
+SAN       := $(SAN_$(BUILD))
+CFLAGS_   += $(SAN)
+CHECK     := -DGSB_DEBUG -DGSB_FAULTS
+DEPS       = -MMD -MP
+
+# --- sources -------------------------------------------------------------------------------------------------------
+base_src    := $(wildcard shim/base/*.c)
+lib_src     := $(wildcard shim/*.c shim/*/*.c allocator/*.c graph/*.c)
+lib_asm     := $(wildcard shim/*/*.S)
+report_src  := $(wildcard report/*.c) $(base_src) shim/core/conf.c
+sim_src     := $(wildcard tests/sim/cuda/*.c)
+simrt_src   := $(wildcard tests/sim/cudart/*.c)
+testlib_src := $(wildcard tests/lib/*.c)
+
+lib_obj     := $(lib_src:%.c=$(O)/obj/%.o) $(lib_asm:%.S=$(O)/obj/%.o)
+check_obj   := $(lib_src:%.c=$(O)/check/%.o) $(lib_asm:%.S=$(O)/check/%.o)
+report_obj  := $(report_src:%.c=$(O)/obj/%.o)
+sim_obj     := $(sim_src:%.c=$(O)/obj/%.o)
+testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
+
+# Programs under tests/: the prefix of the name says what a program links to.
+#   rt_*   libcudart.so.13   rt12_* libcudart.so.12   drv_* libcuda.so.1   dl_* nothing (it loads what it needs)   lib_* is a shared library
+unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
+unit_bin    := $(unit_src:%.c=$(O)/%)
+prog_src    := $(wildcard tests/preload/rt_*.c tests/preload/rt12_*.c tests/preload/drv_*.c tests/preload/dl_*.c)
+prog_bin    := $(prog_src:%.c=$(O)/%)
+proglib_src := $(wildcard tests/preload/lib_*.c)
+proglib_bin := $(proglib_src:%.c=$(O)/%.so)
+gpu_c_src   := $(wildcard tests/gpu/*.c)
+gpu_cu_src  := $(wildcard tests/gpu/*.cu)
+tool_src    := $(wildcard tests/tools/*.c)
+tool_bin    := $(tool_src:tests/tools/%.c=$(O)/%)
+
+# --- targets -------------------------------------------------------------------------------------------------------
+.PHONY: all help lib report sim tests gpu demo test test-quick tidy clean install asan ubsan tsan
+.DEFAULT_GOAL := all
+
+all: toolkit lib report sim tests gpu
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make             build everything into build/
+## make demo        set up what is missing, run a preloaded program, print its report
+## make test        every test that needs no GPU; ends with 'N passed, N failed'
+## make test-quick  the part of it that ends within 60 seconds
+## make tidy        check arrows between rooms, file lengths, exported symbols, openings
+## make asan        unit and preload tests under AddressSanitizer (also: ubsan, tsan)
+## make install     PREFIX=/usr/local DESTDIR=
+## make clean
+
+.PHONY: toolkit
+toolkit:
+	@test -f "$(CUDA_HOME)/include/cudaTypedefs.h" || { \
+	  echo "gpushim: no CUDA Toolkit (12.4 or newer) at $(CUDA_HOME); install it, or say where it is: make CUDA_HOME=/path" >&2; exit 1; }
+
+lib: $(O)/libgpushim.so
+report: $(O)/gpushim-report
+sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
+tests: $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
+
+$(O)/obj/%.o: %.c | toolkit
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -c $< -o $@
+
+$(O)/obj/%.o: %.S | toolkit
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(DEPS) -g -c $< -o $@
+
+$(O)/check/%.o: %.c | toolkit
+	$(call say,CC,$< '(check)')
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CHECK) $(CFLAGS_) -O1 $(DEPS) -c $< -o $@
+
+$(O)/check/%.o: %.S | toolkit
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(DEPS) -g -c $< -o $@
+
+$(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(lib_obj) $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,--version-script=shim/gpushim.map \
+	  -Wl,-soname,libgpushim.so -Wl,--build-id $(LDFLAGS)
+
+$(O)/gpushim-report: $(report_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $(report_obj) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/lib' -lcjson -lz $(REPORT_LIBS)
+
+$(O)/check/libgpushim_check.a: $(check_obj)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $(check_obj)
+
+$(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,-z,defs \
+	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cuda/libcuda.map)) -ldl -lpthread
+	@ln -sf libcuda.so.1 $(O)/sim/libcuda.so
+
+comma := ,
+define simrt_rules
+$(O)/obj/cudart$(1)/%.o: tests/sim/cudart/%.c | toolkit
+	$$(call say,CC,$$< '($(1))')
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CPPFLAGS_) -DSIM_CUDART_MAJOR=$(1) $$(CFLAGS_) $$(DEPS) -c $$< -o $$@
+
+$(O)/sim/libcudart.so.$(1): $(simrt_src:tests/sim/cudart/%.c=$(O)/obj/cudart$(1)/%.o) $(wildcard tests/sim/cudart/libcudart.so.$(1).map)
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) -shared -o $$@ $(simrt_src:tests/sim/cudart/%.c=$(O)/obj/cudart$(1)/%.o) $$(SAN) -Wl,-soname,libcudart.so.$(1) \
+	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cudart/libcudart.so.$(1).map)) -ldl -lpthread
+endef
+$(eval $(call simrt_rules,12))
+$(eval $(call simrt_rules,13))
+
+# --- test programs -------------------------------------------------------------------------------------------------
+$(unit_bin): $(O)/%: $(O)/check/%.o $(testlib_obj) $(O)/check/libgpushim_check.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $< $(testlib_obj) $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) -lcmocka -lcjson -lz -ldl -lpthread -lm
+
+link_rt   = $(O)/sim/libcudart.so.13
+link_rt12 = $(O)/sim/libcudart.so.12
+link_drv  = $(O)/sim/libcuda.so.1
+link_dl   =
+# Programs find the simulated libraries only through scripts/sim-run: no rpath, so that they run on a real driver too.
+$(prog_bin): $(O)/tests/preload/%: tests/preload/%.c $(testlib_src) | sim
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< -Wl,--allow-shlib-undefined \
+	  $(link_$(firstword $(subst _, ,$(notdir $*)))) -rdynamic -ldl -lpthread
+
+$(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< -ldl
+
+$(tool_bin): $(O)/%: tests/tools/%.c | sim
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< $(link_rt) -lz -ldl -lpthread
+
+include $(wildcard tests/gpu/gpu.mk)
+gpu:
+
+# --- running -------------------------------------------------------------------------------------------------------
+demo:
+	@scripts/demo
+
+test: all
+	@scripts/run-tests
+
+test-quick: all
+	@scripts/run-tests --quick
+
+tidy: lib
+	@scripts/tidy
+
+asan ubsan tsan:
+	@$(MAKE) --no-print-directory BUILD=$@ lib sim tests
+	@scripts/run-tests --build build/$@
+
+install: all
+	@scripts/install "$(DESTDIR)$(PREFIX)"
+
+clean:
+	rm -rf build
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,177 @@
+/* The caching allocator of one device: public face.
+ *
+ * A *segment* is a range of device addresses with physical memory behind it: an expandable one grows in place by
+ * mapping more handles at its end, a fixed one has one handle, a plain one is a single driver allocation. Segments are
+ * cut into *blocks*; neighbours that are free and alike merge. A free block remembers the stream on which it was freed
+ * (its *tag*): an allocation on that stream may have it at once; anybody else only after a fence that was recorded
+ * after the free is done. Memory freed by cudaFree names no stream: it waits for a fence over all streams.
+ *
+ * Fences are recorded lazily, when somebody else wants the memory: a fence recorded later covers everything an earlier
+ * one would have, and most memory goes back to the stream it came from.
+ *
+ * Thread-safe. Never calls the driver with the ALLOCATOR lock held. Never touches the program's heap. gsa_free cannot
+ * fail for lack of anything: what it needs was obtained by gsa_alloc. Addresses and sizes are in bytes. */
+#ifndef GSA_GSA_H
+#define GSA_GSA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator/ops.h"
+
+struct gsa;
+
+/* Fixed at gsa_init; shim/core/conf.c has the table that users see. */
+struct gsa_options {
+	uint64_t arena_bytes;        /* addresses to reserve for the arena */
+	uint64_t granularity_bytes;  /* of physical handles; a power of two */
+	uint64_t limit_bytes;        /* most physical memory to hold; 0 = no limit of ours */
+	bool use_vmm;                /* false: every segment is a plain driver allocation, cached whole */
+	bool expandable;             /* false: a fixed segment a growth, one handle each */
+};
+
+enum gsa_origin {
+	GSA_ORIGIN_LEGACY, /* cudaMalloc and its kin: freed without a stream */
+	GSA_ORIGIN_ASYNC,  /* cudaMallocAsync and its kin */
+	GSA_ORIGIN_COUNT
+};
+
+struct gsa_request {
+	uint64_t size_bytes;             /* > 0 */
+	enum gsa_origin origin;
+	const struct gsa_stream *stream; /* NULL for GSA_ORIGIN_LEGACY */
+	uint64_t owner;                  /* context that the block dies with */
+	uint64_t pool;                   /* CUmemoryPool it was asked from; 0 for legacy */
+	bool plain;                      /* a driver allocation of its own, given back to the driver when freed */
+	uint32_t stack;                  /* for the snapshot; 0 = unknown */
+	uint32_t thread;                 /* for the snapshot */
+};
+
+/* A live block as seen from outside. */
+struct gsa_block_info {
+	uint64_t address;
+	uint64_t size_bytes;      /* as asked for */
+	uint64_t reserved_bytes;  /* as rounded */
+	uint64_t segment_address;
+	uint64_t segment_bytes;   /* mapped bytes of the segment */
+	uint64_t owner;
+	uint64_t pool;
+	uint64_t serial;          /* unique per allocation, never reused */
+	uint64_t time_ns;         /* of the allocation, from now_ns */
+	enum gsa_origin origin;
+	bool plain;               /* in a plain segment */
+	uint32_t stack;
+	uint32_t thread;
+	uint64_t stream_id;       /* of the allocation; 0 for legacy */
+};
+
+int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device, const struct gsa_options *options);
+
+/* Gives everything back to the driver. Only when no other thread can be inside; for tests and device reset. */
+void gsa_fini(struct gsa *allocator);
+
+/* GS_E_NO_MEMORY: the whole ladder failed (poll fences, take other streams' memory, give idle memory back, once).
+ * GS_E_FORBIDDEN: it would need the driver in a way that the current capture forbids: pass the call through. */
+int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
+
+/* stream NULL: freed without a stream. GS_E_NOT_FOUND: no block of ours starts there (a foreign, freed or interior
+ * pointer): the driver's answer is the right one. ret_block, if not NULL, tells what was freed. */
+int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
+	     struct gsa_block_info *ret_block);
+
+/* The live block that contains the address; interior addresses too. GS_E_NOT_FOUND. */
+int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block);
+
+/* Physical handles behind a live block, in address order: for export to another process. offset_bytes is where the
+ * block starts within the first. Returns how many there are (at most capacity are written), 0 for plain memory. */
+struct gsa_handle_span {
+	uint64_t handle;
+	uint64_t size_bytes;
+};
+size_t gsa_block_handles(struct gsa *allocator, uint64_t address, struct gsa_handle_span *spans, size_t capacity,
+			 uint64_t *ret_offset_bytes);
+
+/* Before the stream's handle becomes invalid: memory tagged with it must not be stranded. */
+void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream);
+
+/* The host has waited for the whole device: everything freed before this call is idle. `before` comes from
+ * gsa_free_serial, taken before the wait began. Likewise for one stream. */
+uint64_t gsa_free_serial(struct gsa *allocator);
+void gsa_device_idle(struct gsa *allocator, uint64_t before);
+void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before);
+
+/* The context and all work in it are gone: its live blocks are freed and idle. Returns how many were live. */
+size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
+
+/* Gives idle physical memory back to the driver until at most keep_bytes are held idle. Polls fences first; does not
+ * wait for the device. Returns the bytes given back. */
+uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes);
+
+/* Runs set_access again over everything mapped: after a peer was given access. */
+int gsa_access_changed(struct gsa *allocator);
+
+/* Figures now, and the highest since the last reset; one row each, so struct, reset and JSON cannot drift. */
+#define GSA_GAUGES(X)                                                                                                  \
+	X(allocated_bytes, "live blocks, as asked for")                                                                \
+	X(allocated_legacy_bytes, "of these, from cudaMalloc and its kin")                                             \
+	X(allocated_async_bytes, "of these, from cudaMallocAsync and its kin")                                         \
+	X(rounded_bytes, "live blocks, as rounded")                                                                    \
+	X(pending_bytes, "freed, waiting for a fence or tagged with a stream")                                         \
+	X(idle_bytes, "free for anybody")                                                                              \
+	X(reserved_bytes, "physical memory held: rounded + pending + idle")                                            \
+	X(live_count, "live blocks")
+
+#define GSA_COUNTERS(X)                                                                                                \
+	X(allocs, "allocations served")                                                                                \
+	X(frees, "blocks freed")                                                                                       \
+	X(hits, "allocations that needed no driver call")                                                              \
+	X(cross_stream, "blocks that changed stream after a fence")                                                    \
+	X(grows, "times physical memory was added")                                                                    \
+	X(trims, "times physical memory was given back")                                                               \
+	X(fences, "fences recorded")                                                                                   \
+	X(out_of_memory, "allocations that failed after the whole ladder")
+
+struct gsa_gauge {
+	uint64_t now;
+	uint64_t peak;
+};
+
+struct gsa_stats {
+#define GSA_GAUGE_FIELD(name, text) struct gsa_gauge name;
+	GSA_GAUGES(GSA_GAUGE_FIELD)
+#undef GSA_GAUGE_FIELD
+#define GSA_COUNTER_FIELD(name, text) uint64_t name;
+	GSA_COUNTERS(GSA_COUNTER_FIELD)
+#undef GSA_COUNTER_FIELD
+};
+
+void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats);
+void gsa_stats_reset_peak(struct gsa *allocator);
+
+enum gsa_block_state {
+	GSA_BLOCK_LIVE,
+	GSA_BLOCK_PENDING, /* free; not yet for everybody */
+	GSA_BLOCK_IDLE,    /* free for anybody */
+	GSA_BLOCK_UNMAPPED /* addresses without memory inside an expandable segment; not visited */
+};
+
+enum gsa_segment_kind { GSA_SEGMENT_EXPANDABLE, GSA_SEGMENT_FIXED, GSA_SEGMENT_PLAIN };
+
+/* Visits a consistent state, segments in address order and each segment's blocks in address order. The callbacks run
+ * with the ALLOCATOR lock held: they must not call the allocator, the driver or anything that takes a lower lock. */
+struct gsa_visitor {
+	void (*segment)(void *user, enum gsa_segment_kind kind, uint64_t address, uint64_t size_bytes);
+	/* info->size_bytes, stack and the rest are those of the last allocation when the block is free. */
+	void (*block)(void *user, enum gsa_block_state state, const struct gsa_block_info *info);
+	void *user;
+};
+void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor);
+
+/* Walks everything and asserts every equation; for tests and debug builds. */
+void gsa_check(struct gsa *allocator);
+
+/* After a fork, in the child: makes the locks free. The allocator must not be used there. */
+void gsa_reset_locks(struct gsa *allocator);
+
+#endif

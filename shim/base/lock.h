@@ -1,0 +1,35 @@
+/* A mutex with a rank. See lock_rank.h for what each lock protects and in which order they may be taken.
+ *
+ * Static initialisation only through GSB_LOCK_INIT or gsb_lock_init; no destruction is needed. The lock is a futex
+ * word, not a pthread mutex: it must work before the C library's start-up has finished, must not be seen by tools
+ * that intercept pthread_mutex_lock, and the child of a fork must be able to reset it (gsb_lock_reset). */
+#ifndef GSB_LOCK_H
+#define GSB_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "shim/base/lock_rank.h"
+
+struct gsb_lock {
+	_Atomic unsigned state;  /* 0 free, 1 held, 2 held and somebody waits */
+	enum gsb_lock_rank rank; /* fixed at init */
+};
+
+#define GSB_LOCK_INIT(rank_name)                                                                                       \
+	{                                                                                                              \
+		.state = 0, .rank = GSB_RANK_##rank_name                                                               \
+	}
+
+void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank);
+void gsb_lock_acquire(struct gsb_lock *lock);
+bool gsb_lock_try(struct gsb_lock *lock);
+void gsb_lock_release(struct gsb_lock *lock);
+
+/* Makes the lock free whoever held it. Only in the child of a fork, whose other threads are gone. */
+void gsb_lock_reset(struct gsb_lock *lock);
+
+/* True when the calling thread holds a lock of this rank. Always true without GSB_DEBUG: for assertions. */
+bool gsb_lock_held(const struct gsb_lock *lock);
+
+#endif

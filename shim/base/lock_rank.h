@@ -1,0 +1,32 @@
+/* Every lock of gpushim, in the order in which a thread may take them.
+ *
+ * A thread that holds a lock may take only locks of a higher rank; debug builds check it. No lock may be held while
+ * calling the program's code, writing a file or printing, unless its paragraph says so. "Driver" means any call of a
+ * real CUDA function. Ranks leave room between them; a new lock gets a line here and a paragraph.
+ *
+ * BOOT        Protects resolving the real functions and starting up. dlopen and dlsym are called under it, so it may
+ *             be taken while the dynamic loader's own lock is held, and never the other way round. No driver call.
+ * CONTEXT     The list of devices and contexts of shim/core/device.c. Not held across driver calls.
+ * SNAPSHOT    One snapshot is written at a time. Held while walking and writing; so it is the lowest of the locks
+ *             that a walk needs, and no allocation path takes it.
+ * GROW        Serialises the growing and trimming of one allocator (one per device). Held across cuMemCreate, Map,
+ *             SetAccess, Unmap and Release, none of which waits for the GPU. Never taken on a free path.
+ * ALLOCATOR   All state of one allocator (one per device). Held for short, bounded work only; no driver call at all.
+ * LIVE        The table of tracked addresses (shim/watch/live.c). Leaf.
+ * RING        The event ring where it is not lock-free. Leaf.
+ * STACK       The tables of interned stacks, frames, strings. Leaf, except that it may take META.
+ * META        Page supply of the node slabs. Leaf; mmap is called under it.
+ * LOG         Once-only messages. Leaf. */
+#ifndef GSB_LOCK_RANK_H
+#define GSB_LOCK_RANK_H
+
+#define GSB_LOCK_RANKS(X) X(BOOT) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LIVE) X(RING) X(STACK) X(META) X(LOG)
+
+enum gsb_lock_rank {
+#define GSB_RANK_ENUM(name) GSB_RANK_##name,
+	GSB_LOCK_RANKS(GSB_RANK_ENUM)
+#undef GSB_RANK_ENUM
+	GSB_RANK_COUNT
+};
+
+#endif

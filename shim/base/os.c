@@ -1,0 +1,82 @@
+/* See os.h. */
+#define _GNU_SOURCE
+#include "shim/base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim/base/err.h"
+
+static size_t whole_pages(size_t size_bytes)
+{
+	return (size_bytes + GSB_PAGE_BYTES - 1) & ~(size_t)(GSB_PAGE_BYTES - 1);
+}
+
+void *gsb_os_pages_map(size_t size_bytes)
+{
+	int saved_errno = errno;
+	void *pages =
+		mmap(NULL, whole_pages(size_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	errno = saved_errno;
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+void gsb_os_pages_unmap(void *pages, size_t size_bytes)
+{
+	int saved_errno = errno;
+
+	munmap(pages, whole_pages(size_bytes));
+	errno = saved_errno;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t gsb_os_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t gsb_os_wall_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+uint32_t gsb_os_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+long gsb_os_read_file(const char *path, char *text, size_t capacity)
+{
+	int saved_errno = errno;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t length = 0;
+	ssize_t got = fd < 0 ? -1 : 0;
+
+	while (fd >= 0 && length + 1 < capacity) {
+		got = read(fd, text + length, capacity - 1 - length);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	if (fd >= 0)
+		close(fd);
+	errno = saved_errno;
+	if (got < 0)
+		return GS_E_IO;
+	text[length] = '\0';
+	return (long)length;
+}

@@ -1,0 +1,27 @@
+/* What gpushim asks of the operating system: pages, clock, thread and process names. Allocates nothing from the
+ * program's heap and leaves errno as it was. */
+#ifndef GSB_OS_H
+#define GSB_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GSB_PAGE_BYTES 4096u
+
+/* Zeroed private pages; size_bytes is rounded up to whole pages. NULL when the system refuses. */
+void *gsb_os_pages_map(size_t size_bytes);
+void gsb_os_pages_unmap(void *pages, size_t size_bytes);
+
+/* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds. */
+uint64_t gsb_os_now_ns(void);
+uint64_t gsb_os_wall_ns(void);
+
+/* Kernel thread id of the caller. */
+uint32_t gsb_os_tid(void);
+
+/* Reads at most capacity-1 bytes of a (proc) file into text and ends it with a zero byte. Returns the length, or
+ * GS_E_IO. */
+long gsb_os_read_file(const char *path, char *text, size_t capacity);
+
+#endif

@@ -1,0 +1,64 @@
+/* See slab.h. */
+#include "shim/base/slab.h"
+
+#include <string.h>
+
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+#include "shim/base/fault.h"
+#include "shim/base/os.h"
+
+/* One refill: large enough to make mmap rare, small enough not to matter in a process with few allocations. */
+#define SLAB_REFILL_BYTES (64u << 10)
+
+void gsb_slab_init(struct gsb_slab *slab, size_t node_bytes)
+{
+	slab->node_bytes = (node_bytes + 15) & ~(size_t)15;
+	slab->free_nodes = NULL;
+	slab->free_count = 0;
+	slab->total_count = 0;
+	gsb_assert(slab->node_bytes > 0 && slab->node_bytes <= SLAB_REFILL_BYTES);
+}
+
+static int slab_refill(struct gsb_slab *slab)
+{
+	char *pages = gsb_fault(GSB_FAULT_SLAB) ? NULL : gsb_os_pages_map(SLAB_REFILL_BYTES);
+
+	if (pages == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	for (size_t at = 0; at + slab->node_bytes <= SLAB_REFILL_BYTES; at += slab->node_bytes) {
+		slab->total_count++;
+		gsb_slab_give(slab, pages + at);
+	}
+	return GS_OK;
+}
+
+int gsb_slab_reserve(struct gsb_slab *slab, size_t count)
+{
+	while (slab->free_count < count) {
+		int error = slab_refill(slab);
+
+		if (error != GS_OK)
+			return error;
+	}
+	return GS_OK;
+}
+
+void *gsb_slab_take(struct gsb_slab *slab)
+{
+	void *node;
+
+	if (slab->free_nodes == NULL && slab_refill(slab) != GS_OK)
+		return NULL;
+	node = slab->free_nodes;
+	slab->free_nodes = *(void **)node;
+	slab->free_count--;
+	return memset(node, 0, slab->node_bytes);
+}
+
+void gsb_slab_give(struct gsb_slab *slab, void *node)
+{
+	*(void **)node = slab->free_nodes;
+	slab->free_nodes = node;
+	slab->free_count++;
+}

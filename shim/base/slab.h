@@ -1,0 +1,27 @@
+/* Nodes of one size from pages of our own: the metadata of gpushim never comes from the program's heap.
+ *
+ * Not thread-safe: the lock of the structure that the nodes belong to protects the slab too. Pages are never given
+ * back; a freed node is reused first. gsb_slab_reserve lets a caller obtain nodes at a moment when failing is
+ * allowed, so that a later step (a free) cannot fail. */
+#ifndef GSB_SLAB_H
+#define GSB_SLAB_H
+
+#include <stddef.h>
+
+struct gsb_slab {
+	size_t node_bytes;  /* fixed at init; rounded up to 16 */
+	void *free_nodes;   /* singly linked through the first word */
+	size_t free_count;  /* length of free_nodes */
+	size_t total_count; /* nodes ever made; total_count - free_count are in use */
+};
+
+void gsb_slab_init(struct gsb_slab *slab, size_t node_bytes);
+
+/* Makes sure that the next `count` takes succeed. GS_E_NO_HOST_MEMORY when the system has no pages. */
+int gsb_slab_reserve(struct gsb_slab *slab, size_t count);
+
+/* A zeroed node, or NULL when the system has no pages. */
+void *gsb_slab_take(struct gsb_slab *slab);
+void gsb_slab_give(struct gsb_slab *slab, void *node);
+
+#endif

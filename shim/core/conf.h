@@ -1,0 +1,66 @@
+/* The configuration: GPUSHIM_ALLOC_CONF=key:value,key:value, read once at the first CUDA call.
+ *
+ * One row per key in conf.def: name, type, default, range, one line of help. The struct below, the parser, the README
+ * table and `gpushim-report --help-conf` come from these rows. */
+#ifndef GS_CORE_CONF_H
+#define GS_CORE_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bits of `snapshot`. */
+enum gs_snapshot_trigger {
+	GS_SNAPSHOT_EXIT = 1,
+	GS_SNAPSHOT_OOM = 2,
+	GS_SNAPSHOT_ERROR = 4,
+	GS_SNAPSHOT_SIGNAL = 8,
+	GS_SNAPSHOT_PEAK = 16
+};
+
+enum gs_conf_torch { GS_TORCH_OBSERVE, GS_TORCH_SERVE, GS_TORCH_OFF };
+enum gs_conf_backend { GS_BACKEND_VMM, GS_BACKEND_CUDAMALLOC, GS_BACKEND_OFF };
+enum gs_conf_free_sync { GS_FREE_SYNC_AUTO, GS_FREE_SYNC_ALWAYS, GS_FREE_SYNC_NEVER };
+enum gs_conf_ipc { GS_IPC_VMM, GS_IPC_LEGACY };
+enum gs_conf_graph { GS_GRAPH_OFF, GS_GRAPH_AUTO };
+enum gs_conf_submit { GS_SUBMIT_DIRECT, GS_SUBMIT_THREAD };
+enum gs_conf_paths { GS_PATHS_FULL, GS_PATHS_RELATIVE, GS_PATHS_HASH };
+
+#define GS_CONF_PATH_BYTES 1024
+
+struct gs_conf {
+#define GS_CONF_U64(name, initial, min, max, help) uint64_t name;
+#define GS_CONF_DOUBLE(name, initial, min, max, help) double name;
+#define GS_CONF_BOOL(name, initial, help) bool name;
+#define GS_CONF_ENUM(name, initial, values, help) unsigned name;
+#define GS_CONF_FLAGS(name, initial, values, help) unsigned name;
+#define GS_CONF_SIZE(name, initial, min, max, help) uint64_t name;
+#define GS_CONF_PATH(name, initial, help) char name[GS_CONF_PATH_BYTES];
+#include "shim/core/conf.def"
+	uint64_t snapshot_every_s; /* of snapshot:every=N; 0 = off */
+};
+
+/* The settings in force. Constant after gs_conf_load. */
+extern struct gs_conf gs_conf;
+
+/* Reads the environment variable; a bad pair is named in one line on stderr and ignored. With strict:True a bad pair
+ * ends the process with status 78. Called once, under the BOOT lock. */
+void gs_conf_load(void);
+
+/* The parser alone. complain is called for each bad pair with the whole line to print. Returns the number of bad
+ * pairs. Never writes outside *conf; text may be NULL. Allocates nothing. */
+unsigned gs_conf_parse(const char *text, struct gs_conf *conf, void (*complain)(void *user, const char *line),
+		       void *user);
+
+/* The defaults of the table. */
+void gs_conf_init(struct gs_conf *conf);
+
+/* The value of `torch` alone, without a word about anything else: for the constructor, in every process. */
+enum gs_conf_torch gs_conf_peek_torch(const char *text);
+
+/* Visits the rows, for help and README. type is "size", "number", "True or False", "one of", "list of (joined by +)",
+ * "path"; values is "a|b|c" or a range or "". */
+void gs_conf_rows(void (*row)(void *user, const char *name, const char *type, const char *values, const char *initial,
+			      const char *help),
+		  void *user);
+
+#endif
