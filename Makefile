@@ -10,7 +10,7 @@ PREFIX    ?= /usr/local
 O         := $(if $(filter release,$(BUILD)),build,build/$(BUILD))
 V         ?= 0
 Q         := $(if $(filter 0,$(V)),@,)
-say        = $(if $(filter 0,$(V)),@printf '  %-7s %s\n' $(1) $(2),@:)
+say        = $(if $(filter 0,$(V)),@printf '  %-7s %s\n' $(1) '$(2)',@:)
 
 VERSION   := 0.1.0
 
@@ -93,7 +93,7 @@ $(O)/obj/%.o: %.S | toolkit
 	$(Q)$(CC) $(CPPFLAGS_) $(DEPS) -g -c $< -o $@
 
 $(O)/check/%.o: %.c | toolkit
-	$(call say,CC,$< '(check)')
+	$(call say,CC,$< (check))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CHECK) $(CFLAGS_) -O1 $(DEPS) -c $< -o $@
 
@@ -124,7 +124,7 @@ $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 comma := ,
 define simrt_rules
 $(O)/obj/cudart$(1)/%.o: tests/sim/cudart/%.c | toolkit
-	$$(call say,CC,$$< '($(1))')
+	$$(call say,CC,$$< ($(1)))
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CPPFLAGS_) -DSIM_CUDART_MAJOR=$(1) $$(CFLAGS_) $$(DEPS) -c $$< -o $$@
 

@@ -1,5 +1,4 @@
 /* See os.h. */
-#define _GNU_SOURCE
 #include "shim/base/os.h"
 
 #include <errno.h>

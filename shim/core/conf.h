@@ -32,22 +32,24 @@ struct gs_conf {
 #define GS_CONF_DOUBLE(name, initial, min, max, help) double name;
 #define GS_CONF_BOOL(name, initial, help) bool name;
 #define GS_CONF_ENUM(name, initial, values, help) unsigned name;
-#define GS_CONF_FLAGS(name, initial, values, help) unsigned name;
+#define GS_CONF_FLAGS(name, initial, values, help)                                                                     \
+	unsigned name;                                                                                                 \
+	uint64_t name##_every_s; /* of name:every=SECONDS; 0 = not asked for */
 #define GS_CONF_SIZE(name, initial, min, max, help) uint64_t name;
 #define GS_CONF_PATH(name, initial, help) char name[GS_CONF_PATH_BYTES];
 #include "shim/core/conf.def"
-	uint64_t snapshot_every_s; /* of snapshot:every=N; 0 = off */
 };
 
 /* The settings in force. Constant after gs_conf_load. */
 extern struct gs_conf gs_conf;
 
-/* Reads the environment variable; a bad pair is named in one line on stderr and ignored. With strict:True a bad pair
- * ends the process with status 78. Called once, under the BOOT lock. */
+/* Reads the environment variable and sets the log level; a bad pair is named in one line on stderr and ignored. With
+ * strict:True, wherever it stands, a bad pair ends the process with status 78. Called once, under the BOOT lock. */
 void gs_conf_load(void);
 
-/* The parser alone. complain is called for each bad pair with the whole line to print. Returns the number of bad
- * pairs. Never writes outside *conf; text may be NULL. Allocates nothing. */
+/* The parser alone, on top of what *conf holds; of a repeated key the last good pair wins. complain is called for each
+ * bad pair with the whole line to print. Returns the number of bad pairs. Never writes outside *conf; text may be NULL.
+ * Allocates nothing. */
 unsigned gs_conf_parse(const char *text, struct gs_conf *conf, void (*complain)(void *user, const char *line),
 		       void *user);
 
@@ -58,9 +60,9 @@ void gs_conf_init(struct gs_conf *conf);
 enum gs_conf_torch gs_conf_peek_torch(const char *text);
 
 /* Visits the rows, for help and README. type is "size", "number", "True or False", "one of", "list of (joined by +)",
- * "path"; values is "a|b|c" or a range or "". */
-void gs_conf_rows(void (*row)(void *user, const char *name, const char *type, const char *values, const char *initial,
-			      const char *help),
+ * "path"; values is "a|b|c" or a range "0..100" or "". The texts live as long as the visit of their row. */
+void gs_conf_rows(void (*visit)(void *user, const char *name, const char *type, const char *values, const char *initial,
+				const char *help),
 		  void *user);
 
 #endif
