@@ -36,23 +36,23 @@ enum gs_frame_kind { GS_FRAME_NONE, GS_FRAME_PYTHON, GS_FRAME_NATIVE };
 struct gs_frame {
 	enum gs_frame_kind kind;
 	uint32_t function; /* Python: string; native: 0, resolved later */
-	uint32_t file;     /* Python: string; native: module number */
-	uint32_t line;     /* Python: line, 0 = unknown */
-	uint64_t offset;   /* native: address minus the module's load bias, of the return address */
+	uint32_t file;	   /* Python: string; native: module number, 0 = in no module (generated code) */
+	uint32_t line;	   /* Python: line, 0 = unknown */
+	uint64_t offset;   /* native: return address minus the module's load bias */
 };
 
 struct gs_module {
-	uint32_t path;          /* string */
-	uint32_t build_id;      /* string of hexadecimal digits; 0 = none */
-	uint64_t base;          /* load bias */
-	uint64_t start, end;    /* addresses covered by its loaded segments */
+	uint32_t path;	     /* string */
+	uint32_t build_id;   /* string of hexadecimal digits; 0 = none */
+	uint64_t base;	     /* load bias */
+	uint64_t start, end; /* addresses covered by its loaded segments */
 };
 
 /* Reading: any index below the count is stable for ever. */
 size_t gs_stack_count(void);  /* nodes, node 0 included */
-size_t gs_frame_count(void);
+size_t gs_frame_count(void);  /* frame 0 is none */
 size_t gs_string_count(void); /* string 0 is "" */
-size_t gs_module_count(void);
+size_t gs_module_count(void); /* module 0 is none */
 void gs_stack_read(uint32_t stack, uint32_t *ret_parent, uint32_t *ret_frame);
 void gs_frame_read(uint32_t frame, struct gs_frame *ret_frame);
 const char *gs_string_read(uint32_t string); /* zero-terminated UTF-8, never NULL */
@@ -62,11 +62,11 @@ void gs_module_read(uint32_t module, struct gs_module *ret_module);
 uint32_t gs_string_intern(const char *text);
 
 struct gs_stack_counters {
-	uint64_t captures;      /* calls of gs_stack_capture */
-	uint64_t native_walks;  /* of these, with a native unwind */
-	uint64_t cut;           /* stacks cut because a table was full */
-	const char *python;     /* "3.12 (table)", "none", "3.14t (refused)" ...; static text */
-	const char *native;     /* "libunwind", "backtrace" or "off"; static text */
+	uint64_t captures;     /* calls of gs_stack_capture */
+	uint64_t native_walks; /* of these, with a native unwind */
+	uint64_t cut;	       /* stacks cut because a table was full */
+	const char *python;    /* "3.12 (table)", "none", "3.14t (refused)" ...; static text */
+	const char *native;    /* "libunwind", "backtrace" or "off"; static text */
 };
 void gs_stack_counters_read(struct gs_stack_counters *ret_counters);
 
