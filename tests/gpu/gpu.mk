@@ -1,0 +1,55 @@
+# Programs for a real GPU (scripts/gpu-check runs them). Built where nvcc is, run anywhere: device code for Hopper, and
+# intermediate code for every card from Turing on. Without nvcc `make gpu` says so and the rest of the build goes on.
+
+NVCC      := $(wildcard $(CUDA_HOME)/bin/nvcc)
+GPU       := $(O)/gpu
+GPU_CODE  := -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
+NVFLAGS   := -O2 -std=c++17 $(GPU_CODE) -lineinfo
+gpu_stubs := -L$(CUDA_HOME)/lib64/stubs -lcuda
+
+gpu_bin   := $(addprefix $(GPU)/,vec_static vec_shared vec_ptds cublas_gemm drv_api overhead procaddr libcupti_counter.so)
+
+.PHONY: gpu
+ifneq ($(NVCC),)
+gpu: $(gpu_bin)
+else
+gpu:
+	@echo "gpushim: no nvcc in $(CUDA_HOME)/bin: the programs for a real GPU are not built" >&2
+endif
+
+$(GPU)/.made:
+	@mkdir -p $(@D) && touch $@
+
+# One source, three ways to reach the driver.
+$(GPU)/vec_static: VEC := -cudart static
+$(GPU)/vec_shared: VEC := -cudart shared
+$(GPU)/vec_ptds: VEC := -cudart static --default-stream per-thread
+$(GPU)/vec_static $(GPU)/vec_shared $(GPU)/vec_ptds: tests/gpu/vec.cu tests/gpu/check.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) $(VEC) -I. -o $@ $<
+
+$(GPU)/cublas_gemm: tests/gpu/cublas_gemm.cu tests/gpu/check.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
+
+$(GPU)/kernels.fatbin: tests/gpu/kernels.cu $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -fatbin -o $@ $<
+
+# Programs that use the driver API alone; the kernels lie inside them.
+$(GPU)/drv_api $(GPU)/overhead: $(GPU)/%: tests/gpu/%.c tests/gpu/check.h tests/gpu/kernels.h $(GPU)/kernels.fatbin
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -DKERNELS_FATBIN='"$(GPU)/kernels.fatbin"' -o $@ $< $(gpu_stubs)
+
+# Every typed driver function of the toolkit: name, version, per-thread twin or not.
+$(GPU)/procaddr_list.h: $(CUDA_HOME)/include/cudaTypedefs.h $(GPU)/.made
+	$(Q)grep -oE 'PFN_cu[A-Za-z0-9]+_v[0-9]+(_ptsz|_ptds)?\)' $< | sort -u | \
+	  sed -E 's/PFN_(cu[A-Za-z0-9]+)_v([0-9]+)\)/ROW(\1, \2, 0)/; s/PFN_(cu[A-Za-z0-9]+)_v([0-9]+)_pt..\)/ROW(\1, \2, 2)/' > $@
+
+$(GPU)/procaddr: tests/gpu/procaddr.c $(GPU)/procaddr_list.h
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -I$(GPU) -o $@ $< -ldl
+
+$(GPU)/libcupti_counter.so: tests/gpu/cupti_counter.c $(GPU)/.made
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -shared -o $@ $< -ldl -lpthread

@@ -1,0 +1,1 @@
+"""The rows of scripts/gpu-check and what they stand on."""

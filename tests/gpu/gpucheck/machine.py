@@ -1,0 +1,141 @@
+"""Where things are on this machine, and how a program is run on it: with or without the shim, in a folder of its own,
+with a time limit, its last lines kept for the case that it fails."""
+
+import glob
+import os
+import re
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BUILD = os.path.join(ROOT, "build")
+SHIM = os.path.join(BUILD, "libgpushim.so")
+TAIL_LINES = 15
+
+
+class Failed(Exception):
+    """A row's verdict; the text may have several lines, the first one goes into the table."""
+
+
+class Skipped(Exception):
+    pass
+
+
+def built(*parts):
+    return os.path.join(BUILD, *parts)
+
+
+def script(name):
+    return [sys.executable, os.path.join(ROOT, "tests", "gpu", name)]
+
+
+def library_folders():
+    """Folders that may hold libcudart, libcublas and libcupti: Python's nvidia packages, then the toolkit."""
+    packages = {sysconfig.get_paths()["purelib"], *site.getsitepackages(), *sys.path}
+    folders = []
+    for package in sorted(filter(None, packages)):
+        folders += sorted(glob.glob(os.path.join(package, "nvidia", "*", "lib")))
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    folders += [os.path.join(toolkit, "lib64"), os.path.join(toolkit, "extras", "CUPTI", "lib64")]
+    return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
+
+
+def find_library(name):
+    for folder in library_folders():
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            return path
+    raise Failed(f"{name} is in none of: {' '.join(library_folders())}")
+
+
+def output_of(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True, cwd=ROOT).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def describe():
+    """Machine, driver and commit, as texts."""
+    query = output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
+    name, _, driver = (query.splitlines() or ["unknown, unknown"])[0].partition(", ")
+    return {
+        "machine": f"{os.uname().nodename}, {name}, {os.cpu_count()} cores",
+        "driver": driver,
+        "python": sys.version.split()[0],
+        "commit": output_of(["git", "rev-parse", "--short=12", "HEAD"]) or "unknown",
+    }
+
+
+class Workplace:
+    """The temporary folder of one gpu-check; each program runs in a subfolder, where its snapshots land."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="gpushim-gpu-check.")
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, command, shim=True, conf="", environment=None, limit_s=240):
+        """Runs one program to its end. Raises Failed if it fails or takes too long."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        variables = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
+        for name in ("LD_PRELOAD", "GPUSHIM_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+            variables.pop(name, None)
+        variables.update(environment or {})
+        if shim:
+            variables["LD_PRELOAD"] = SHIM
+            if conf:
+                variables["GPUSHIM_ALLOC_CONF"] = conf
+        return Run(command, folder, variables, limit_s)
+
+
+class Run:
+    """One program that ended well: its output, its folder, its snapshots."""
+
+    def __init__(self, command, folder, variables, limit_s):
+        self.folder = folder
+        start = time.monotonic()
+        with open(os.path.join(folder, "output"), "w+", encoding="utf-8", errors="replace") as output:
+            process = subprocess.Popen(
+                command, cwd=folder, env=variables, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            try:
+                status = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                status = None
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            output.seek(0)
+            self.output = output.read()
+        self.seconds = time.monotonic() - start
+        if status != 0:
+            self.fail(command, status, limit_s)
+
+    def fail(self, command, status, limit_s):
+        if status is None:
+            what = f"took more than {limit_s} s"
+        elif status < 0:
+            what = f"was killed by {signal.Signals(-status).name}"
+        else:
+            what = f"ended with status {status}"
+        tail = "\n".join("    " + line for line in self.output.splitlines()[-TAIL_LINES:])
+        name = " ".join(os.path.basename(word) for word in command if word != sys.executable)
+        raise Failed(f"{name} {what}\n{tail}")
+
+    def lines(self, prefix):
+        return [line for line in self.output.splitlines() if line.startswith(prefix)]
+
+    def exit_snapshots(self):
+        """Files of the exit trigger: gpushim.<pid>[.rank<N>].json"""
+        return [
+            os.path.join(self.folder, name)
+            for name in sorted(os.listdir(self.folder))
+            if re.fullmatch(r"gpushim\.\d+(\.rank\d+)?\.json", name)
+        ]

@@ -1,0 +1,370 @@
+"""The rows of scripts/gpu-check. A row is a function that returns its figures as one short line, or raises Failed.
+
+Correctness rows run side by side, so they share runs of the same program (see Check.once); rows marked alone=True want
+the whole machine: they time something, or fill the device."""
+
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import threading
+
+from gpucheck import machine
+from gpucheck.machine import Failed, Skipped
+from gpucheck.snapshot import Snapshot
+
+LEAN = "stacks:off,history:0,watch:off"
+
+# What counts as a launch, an allocation or a free at the driver level.
+COUNTED = re.compile(
+    r"cu(Launch(Kernel(Ex)?|CooperativeKernel(MultiDevice)?|Grid(Async)?)?|GraphLaunch"
+    r"|Mem(Alloc|AllocHost|HostAlloc|AllocManaged|AllocPitch|AllocAsync|AllocFromPoolAsync|Create"
+    r"|Free|FreeHost|FreeAsync|Release))(_v\d)?(_pts[zd])?"
+)
+
+ROWS = {}
+
+
+class Row:
+    def __init__(self, name, function, seconds, alone, shares):
+        self.name = name
+        self.function = function
+        self.seconds = seconds
+        self.alone = alone
+        self.shares = shares
+
+
+def row(name, seconds, alone=False, shares=None):
+    """Registers a row. seconds is a rough estimate, for --part; shares names the row whose runs it looks at."""
+
+    def register(function):
+        ROWS[name] = Row(name, function, seconds, alone, shares)
+        return function
+
+    return register
+
+
+class Check:
+    """What the rows of one gpu-check share: the workplace, and runs that several rows look at."""
+
+    def __init__(self):
+        self.workplace = machine.Workplace()
+        self.run = self.workplace.run
+        self.lock = threading.Lock()
+        self.futures = {}
+
+    def once(self, key, function):
+        """function(), once per key whoever asks first; a failure is the same failure for all who ask."""
+        with self.lock:
+            mine = key not in self.futures
+            future = self.futures.setdefault(key, concurrent.futures.Future())
+        if mine:
+            try:
+                future.set_result(function())
+            except Exception as failure:
+                future.set_exception(failure)
+        return future.result()
+
+
+def side_by_side(functions):
+    """The results of functions run in parallel, in order."""
+    with concurrent.futures.ThreadPoolExecutor(len(functions)) as pool:
+        return [future.result() for future in [pool.submit(function) for function in functions]]
+
+
+# --- PyTorch: losses and tensors ---------------------------------------------------------------------------------
+
+TRANSFORMER = {
+    "plain A": {"shim": False},
+    "plain B": {"shim": False},
+    "observe": {},
+    "serve": {"conf": "torch:serve"},
+}
+
+
+def transformer(check, setting):
+    """The run, and PyTorch's own figures at its end."""
+
+    def start():
+        run = check.run(machine.script("transformer.py") + ["--sum", "sum"], **TRANSFORMER[setting])
+        with open(os.path.join(run.folder, "sum"), encoding="utf-8") as file:
+            return run, json.load(file)
+
+    return check.once(("transformer", setting), start)
+
+
+def requested_snapshot(check, setting):
+    run, figures = transformer(check, setting)
+    if figures.get("snapshot_rc") != 0:
+        raise Failed(f"gpushim_snapshot returned {figures.get('snapshot_rc')}")
+    return os.path.join(run.folder, "sum.snapshot")
+
+
+@row("losses", 60)
+def losses(check):
+    settings = list(TRANSFORMER)
+    runs = side_by_side([lambda s=s: transformer(check, s)[0] for s in settings])
+    steps = {setting: run.lines("step ") for setting, run in zip(settings, runs)}
+    if len(steps["plain A"]) != 30:
+        raise Failed(f"{len(steps['plain A'])} losses instead of 30")
+    if steps["plain A"] != steps["plain B"]:
+        raise Failed("the control failed: two plain runs differ")
+    for setting in ("observe", "serve"):
+        differing = [a for a, b in zip(steps["plain A"], steps[setting]) if a != b]
+        if steps[setting] != steps["plain A"]:
+            raise Failed(f"{setting} differs from plain in {len(differing)} steps, first: {differing[:1]}")
+    for setting, run in zip(settings[2:], runs[2:]):
+        if len(run.exit_snapshots()) != 1:
+            raise Failed(f"{setting}: {len(run.exit_snapshots())} exit snapshots instead of 1")
+        Snapshot(run.exit_snapshots()[0])
+    last = float.fromhex(steps["plain A"][-1].split()[-1])
+    return f"30 losses bit-identical in plain A, plain B, observe, serve; last {last:.4f}"
+
+
+def compare(pairs):
+    """(what, ours, PyTorch's) must be equal."""
+    wrong = [f"{what} {ours} instead of {theirs}" for what, ours, theirs in pairs if ours != theirs]
+    if wrong:
+        raise Failed("; ".join(wrong))
+
+
+@row("tensors-observe", 5, shares="losses")
+def tensors_observe(check):
+    _, torch = transformer(check, "observe")
+    snapshot = Snapshot(requested_snapshot(check, "observe"))
+    tensors = snapshot.live("tensor")
+    compare(
+        [
+            ("tensors seen", snapshot.live_ever("tensor"), torch["allocations"]),
+            ("tensors live", len(tensors), torch["live_count"]),
+            ("bytes live", sum(tensors.values()), torch["live_bytes"]),
+            ("storages missing", len({int(a, 16) for a in torch["storages"]} - tensors.keys()), 0),
+        ]
+    )
+    return f"{torch['allocations']} tensors seen, {len(tensors)} live, {torch['live_bytes']} bytes: as PyTorch says"
+
+
+@row("tensors-serve", 5, shares="losses")
+def tensors_serve(check):
+    _, plain = transformer(check, "plain A")
+    _, torch = transformer(check, "serve")
+    snapshot = Snapshot(requested_snapshot(check, "serve"))
+    blocks = snapshot.live_blocks("async")
+    calls = snapshot.runtime_calls()
+    asked = calls.get("cudaMallocAsync", 0) + calls.get("cudaMallocFromPoolAsync", 0)
+    if torch["backend"] != "cudaMallocAsync":
+        raise Failed(f"PyTorch's backend is {torch['backend']}")
+    compare(
+        [
+            ("tensors asked for", asked, plain["allocations"]),
+            ("tensors live", len(blocks), plain["live_count"]),
+            ("bytes live", sum(blocks.values()), plain["requested_bytes"]),
+            ("storages missing", len({int(a, 16) for a in torch["storages"]} - blocks.keys()), 0),
+        ]
+    )
+    served = snapshot.counter("allocs")
+    if served < asked:
+        raise Failed(f"{served} allocations served of {asked}")
+    return f"{asked} tensors served, {len(blocks)} live, {sum(blocks.values())} bytes: as PyTorch's own allocator says"
+
+
+@row("top-lines", 5, shares="losses")
+def top_lines(check):
+    found = []
+    for setting in ("observe", "serve"):
+        snapshot = requested_snapshot(check, setting)
+        top = subprocess.run(
+            [machine.built("gpushim-report"), "top", snapshot], capture_output=True, text=True, timeout=60
+        )
+        lines = sorted(set(re.findall(r"transformer\.py:(\d+)", top.stdout)), key=int)
+        if top.returncode != 0 or not lines:
+            raise Failed(f"{setting}: no line of transformer.py in gpushim-report top\n{top.stdout}{top.stderr}")
+        found.append(f"{setting} {','.join(lines[:6])}")
+    return "transformer.py lines named: " + "; ".join(found)
+
+
+# --- PyTorch: features --------------------------------------------------------------------------------------------
+
+OBSERVED = ["compile_reduce_overhead", "record_memory_history", "mem_pool", "cuda_graph", "tensor_to_process", "profiler"]
+
+
+def try_feature(check, name):
+    """None, or what went wrong; says so when it goes wrong without the shim as well."""
+    try:
+        check.run(machine.script("features.py") + [name])
+    except Failed as failure:
+        try:
+            check.run(machine.script("features.py") + [name], shim=False)
+        except Failed:
+            return f"{name} fails without the shim too\n{failure}"
+        return f"{name}\n{failure}"
+    return None
+
+
+@row("features-observe", 90)
+def features_observe(check):
+    problems = [problem for problem in side_by_side([lambda n=n: try_feature(check, n) for n in OBSERVED]) if problem]
+    if problems:
+        raise Failed("; ".join(problem.split("\n")[0] for problem in problems) + "\n" + "\n".join(problems))
+    return f"{len(OBSERVED)} work: {', '.join(OBSERVED)}"
+
+
+@row("give-back", 30, alone=True)
+def give_back(check):
+    return check.run(machine.script("features.py") + ["give_back"]).lines("asked")[0]
+
+
+# --- counts against CUPTI -----------------------------------------------------------------------------------------
+
+COUNTED_PROGRAMS = {
+    "static": [machine.built("gpu", "vec_static")],
+    "shared": [machine.built("gpu", "vec_shared")],
+    "ptds": [machine.built("gpu", "vec_ptds")],
+    "driver": [machine.built("gpu", "drv_api")],
+    "cublas": [machine.built("gpu", "cublas_gemm")],
+    "triton": machine.script("triton_kernel.py"),
+    "cupy": machine.script("cupy_script.py"),
+    "jax": machine.script("jax_script.py"),
+}
+
+
+def counted(calls):
+    return {name: count for name, count in calls.items() if COUNTED.fullmatch(name) and count}
+
+
+def add(totals, calls):
+    for name, count in calls.items():
+        totals[name] = totals.get(name, 0) + count
+    return totals
+
+
+def counts_by_cupti(check, command, environment):
+    run = check.run(
+        command,
+        shim=False,
+        environment={
+            **environment,
+            "CUDA_INJECTION64_PATH": machine.built("gpu", "libcupti_counter.so"),
+            "CUPTI_LIB": machine.find_library("libcupti.so.13"),
+            "CUPTI_COUNTER_OUT": ".",
+        },
+    )
+    files = [path for path in glob.glob(os.path.join(run.folder, "*.json")) if os.path.basename(path)[0].isdigit()]
+    totals = {}
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            add(totals, json.load(file))
+    if not counted(totals):
+        raise Failed(f"CUPTI counted nothing\n{run.output}")
+    return counted(totals)
+
+
+def counts_by_shim(check, command, environment):
+    run = check.run(command, environment=environment)
+    if not run.exit_snapshots():
+        raise Failed(f"no exit snapshot\n{run.output}")
+    totals = {}
+    for path in run.exit_snapshots():
+        add(totals, Snapshot(path).driver_calls())
+    return counted(totals)
+
+
+def counts(check, program):
+    command = COUNTED_PROGRAMS[program]
+    environment = {"LD_LIBRARY_PATH": ":".join(machine.library_folders())} if len(command) == 1 else {}
+    cupti, shim = side_by_side(
+        [
+            lambda: counts_by_cupti(check, command, environment),
+            lambda: counts_by_shim(check, command, environment),
+        ]
+    )
+    wrong = [
+        f"{name} {shim.get(name, 0)}, CUPTI {cupti.get(name, 0)}"
+        for name in sorted(cupti.keys() | shim.keys())
+        if shim.get(name, 0) != cupti.get(name, 0)
+    ]
+    if wrong:
+        raise Failed("; ".join(wrong))
+    return "as CUPTI: " + ", ".join(f"{name} {count}" for name, count in sorted(cupti.items()))
+
+
+for counted_program in COUNTED_PROGRAMS:
+    row(f"counts-{counted_program}", 20)(lambda check, program=counted_program: counts(check, program))
+
+
+# --- doors and driver ---------------------------------------------------------------------------------------------
+
+
+@row("interposition", 10)
+def interposition(check):
+    plain, shim = side_by_side(
+        [
+            lambda: check.run([machine.built("gpu", "procaddr")], shim=False),
+            lambda: check.run([machine.built("gpu", "procaddr")]),
+        ]
+    )
+    rows = [[line for line in run.lines("cu")] for run in (plain, shim)]
+    differing = [f"{b} (plain: {a.split()[-1]})" for a, b in zip(*rows) if a != b]
+    if len(rows[0]) != len(rows[1]) or differing:
+        raise Failed(f"{len(differing)} functions resolve differently under the shim\n" + "\n".join(differing[:40]))
+    return plain.lines("ok ")[0][3:] + "; the same under the shim"
+
+
+@row("driver-conformance", 30)
+def driver_conformance(check):
+    programs = [path for path in sorted(glob.glob(machine.built("tests", "conformance", "*"))) if os.access(path, os.X_OK)]
+    programs = [path for path in programs if os.path.isfile(path) and not path.endswith(".so")]
+    if not programs:
+        raise Skipped("no programs in build/tests/conformance")
+    environment = {"LD_LIBRARY_PATH": ":".join(machine.library_folders())}
+    problems, passed = [], 0
+    for path in programs:
+        try:
+            run = check.run([path], shim=False, environment=environment)
+        except Failed as failure:
+            problems.append(str(failure))
+            continue
+        problems += [f"{os.path.basename(path)}: {line}" for line in run.lines("not ok")]
+        passed += len(run.lines("ok "))
+    if problems:
+        raise Failed(f"{len(problems)} rules of the simulator are not the driver's\n" + "\n".join(problems))
+    return f"{len(programs)} programs, {passed} rules hold on the real driver"
+
+
+# --- cost ---------------------------------------------------------------------------------------------------------
+
+OVERHEAD_SETTINGS = {"plain": {"shim": False}, "lean": {"conf": LEAN}, "default": {}}
+OVERHEAD_ROUNDS = 4
+
+
+def overhead_once(check, setting):
+    run = check.run([machine.built("gpu", "overhead")], limit_s=60, **OVERHEAD_SETTINGS[setting])
+    rows = [line.split() for line in run.output.splitlines() if re.fullmatch(r"\w+ [\d.]+ [\d.]+", line)]
+    return {name: float(least) for name, least, _ in rows}
+
+
+@row("overhead", 60, alone=True)
+def overhead(check):
+    """Turns plain, lean, default, default, lean, plain: drift hits all alike, and plain against plain shows the noise."""
+    order = ["plain", "lean", "default", "default", "lean", "plain"]
+    figures = {setting: [] for setting in order}
+    for _ in range(OVERHEAD_ROUNDS):
+        for setting in order:
+            figures[setting].append(overhead_once(check, setting))
+    texts = []
+    for name in figures["plain"][0]:
+        least = {setting: min(run[name] for run in runs) for setting, runs in figures.items()}
+        halves = [min(run[name] for run in figures["plain"][half::2]) for half in (0, 1)]
+        spread = statistics.pstdev([run[name] for run in figures["plain"]])
+        texts.append(
+            f"{name} {least['plain']:.0f} ns plain, "
+            + ", ".join(
+                f"{setting} {least[setting] - least['plain']:+.0f} ns ({least[setting] / least['plain']:.3f}x)"
+                for setting in ("lean", "default")
+            )
+            + f", A/A {halves[1] - halves[0]:+.0f} ns, spread {spread:.0f}"
+        )
+    return "\n".join(texts)
