@@ -1,0 +1,183 @@
+/* The snapshot, schema 1: every key of it, once. The only thing that the writer (shim/snap) and the report share.
+ *
+ * A snapshot is one JSON object whose first key is "schema". Its sections are plain objects, lists of objects, and
+ * *tables*: objects that hold one array per column, all of the same length. report/schema.md explains each key to
+ * people, report/schema.json to programs; a test holds the three together.
+ *
+ * Integers that may exceed 2^53 and all addresses are strings: decimal where the key ends in _ns or _count, otherwise
+ * hexadecimal without 0x. Sizes are bytes. Times within tables are nanoseconds after meta.monotonic_base_ns. */
+#ifndef GS_REPORT_SCHEMA_H
+#define GS_REPORT_SCHEMA_H
+
+#define GS_SNAP_VERSION 1
+
+/* Kinds of column. NAME: index into the list "<key>_names" in the same table. STRING, FRAME, MODULE, STACK, SEGMENT:
+ * row of that section; row 0 of strings, frames and stacks means "none". */
+enum gs_snap_kind {
+	GS_SNAP_COUNT,	/* integer from 0 to 2^53 */
+	GS_SNAP_SIGNED, /* integer, may be negative */
+	GS_SNAP_HEX,	/* string of hexadecimal digits */
+	GS_SNAP_NAME,
+	GS_SNAP_STRING,
+	GS_SNAP_FRAME,
+	GS_SNAP_MODULE, /* 0 also where there are no modules */
+	GS_SNAP_STACK,
+	GS_SNAP_SEGMENT
+};
+
+/* --- tables: X(table, key, kind, meaning) ------------------------------------------------------------------------ */
+
+#define GS_SNAP_COLUMNS_segments(X)                                                                                    \
+	X(segments, device, COUNT, "ordinal")                                                                          \
+	X(segments, kind, NAME, "how its memory was made")                                                             \
+	X(segments, address, HEX, "first address")                                                                     \
+	X(segments, size_bytes, COUNT, "bytes with memory behind them")
+
+#define GS_SNAP_COLUMNS_blocks(X)                                                                                      \
+	X(blocks, segment, SEGMENT, "the segment it lies in")                                                          \
+	X(blocks, address, HEX, "first address")                                                                       \
+	X(blocks, size_bytes, COUNT, "as asked for; of the last allocation when the block is free")                    \
+	X(blocks, reserved_bytes, COUNT, "as rounded")                                                                 \
+	X(blocks, state, NAME, "live, pending or idle")                                                                \
+	X(blocks, origin, NAME, "kind of call that asked for it")                                                      \
+	X(blocks, stream, COUNT, "stream id of the allocation; 0 = none")                                              \
+	X(blocks, pool, HEX, "memory pool handle; 0 = none")                                                           \
+	X(blocks, owner, HEX, "context")                                                                               \
+	X(blocks, stack, STACK, "where it was allocated")                                                              \
+	X(blocks, thread, COUNT, "kernel thread id")                                                                   \
+	X(blocks, time_ns, SIGNED, "of the allocation")                                                                \
+	X(blocks, serial, COUNT, "number of the allocation, never reused")
+
+#define GS_SNAP_COLUMNS_live(X)                                                                                        \
+	X(live, class, NAME, "what it is")                                                                             \
+	X(live, device, COUNT, "ordinal; 255 = host")                                                                  \
+	X(live, address, HEX, "first address, or the handle")                                                          \
+	X(live, size_bytes, COUNT, "size")                                                                             \
+	X(live, stack, STACK, "where it was allocated")                                                                \
+	X(live, thread, COUNT, "kernel thread id")                                                                     \
+	X(live, time_ns, SIGNED, "of the allocation")                                                                  \
+	X(live, owner, HEX, "context; 0 = none")
+
+#define GS_SNAP_COLUMNS_events(X)                                                                                      \
+	X(events, type, NAME, "what happened")                                                                         \
+	X(events, time_delta_ns, SIGNED, "after the previous event; the first one after the base")                     \
+	X(events, device, COUNT, "ordinal; 255 = host")                                                                \
+	X(events, address, HEX, "0 where there is none")                                                               \
+	X(events, size_bytes, COUNT, "as asked for")                                                                   \
+	X(events, stream, COUNT, "stream id; 0 = none or unknown")                                                     \
+	X(events, stack, STACK, "where")                                                                               \
+	X(events, thread, COUNT, "kernel thread id")
+
+#define GS_SNAP_COLUMNS_stacks(X)                                                                                      \
+	X(stacks, parent, STACK, "the caller's stack; always a smaller number")                                        \
+	X(stacks, frame, FRAME, "innermost frame")
+
+#define GS_SNAP_COLUMNS_frames(X)                                                                                      \
+	X(frames, kind, NAME, "none, python or native")                                                                \
+	X(frames, function, STRING, "name; 0 for native frames")                                                       \
+	X(frames, file, STRING, "source file; 0 for native frames")                                                    \
+	X(frames, line, COUNT, "source line; 0 = unknown")                                                             \
+	X(frames, module, MODULE, "of native frames")                                                                  \
+	X(frames, offset, HEX, "return address minus the module's base; native frames")
+
+#define GS_SNAP_COLUMNS_modules(X)                                                                                     \
+	X(modules, path, STRING, "file")                                                                               \
+	X(modules, build_id, STRING, "hexadecimal; 0 = none")                                                          \
+	X(modules, base, HEX, "load bias")                                                                             \
+	X(modules, start, HEX, "first address of its loaded parts")                                                    \
+	X(modules, end, HEX, "first address after them")
+
+/* In the order of the file: rows may refer only to what is written later, so that a table never points at something
+ * that came into being after it was written. */
+#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(stacks) X(frames) X(modules)
+
+/* --- objects: X(object, key, type, meaning) ---------------------------------------------------------------------- */
+
+#define GS_SNAP_KEYS_meta(X)                                                                                           \
+	X(meta, reason, TEXT, "exit, oom, error, signal, request or peak")                                             \
+	X(meta, version, TEXT, "of gpushim")                                                                           \
+	X(meta, pid, COUNT, "process")                                                                                 \
+	X(meta, ppid, COUNT, "its parent")                                                                             \
+	X(meta, rank, COUNT, "from RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or PMI_RANK; null = none")                 \
+	X(meta, hostname, TEXT, "machine")                                                                             \
+	X(meta, executable, TEXT, "path")                                                                              \
+	X(meta, command, LIST, "command line, one text per argument")                                                  \
+	X(meta, folder, TEXT, "working folder at the start")                                                           \
+	X(meta, start_wall_ns, DECIMAL, "when gpushim started, since 1970")                                            \
+	X(meta, dump_wall_ns, DECIMAL, "when this was written, since 1970")                                            \
+	X(meta, monotonic_base_ns, DECIMAL, "CLOCK_MONOTONIC at the start: zero of the times in tables")               \
+	X(meta, elapsed_ns, COUNT, "from the start to the writing of this file")                                       \
+	X(meta, conf, TEXT, "GPUSHIM_ALLOC_CONF as given")                                                             \
+	X(meta, settings, OBJECT, "each setting in force, by its name")
+
+#define GS_SNAP_KEYS_recording(X)                                                                                      \
+	X(recording, python, TEXT, "reader of Python stacks")                                                          \
+	X(recording, native, TEXT, "reader of native stacks")                                                          \
+	X(recording, stack_captures, COUNT, "stacks taken")                                                            \
+	X(recording, native_walks, COUNT, "of these, with a native unwind")                                            \
+	X(recording, stacks_cut, COUNT, "stacks cut because a table was full")                                         \
+	X(recording, live_dropped, COUNT, "addresses not kept for lack of memory")                                     \
+	X(recording, events_added, COUNT, "events since the start")                                                    \
+	X(recording, events_dropped, COUNT, "of these, not in this file: older than the history is long")
+
+#define GS_SNAP_KEYS_devices(X)                                                                                        \
+	X(devices, ordinal, COUNT, "as the process numbers them")                                                      \
+	X(devices, uuid, TEXT, "GPU-...: key of the device between processes")                                         \
+	X(devices, name, TEXT, "product")                                                                              \
+	X(devices, total_bytes, COUNT, "memory of the device")                                                         \
+	X(devices, gauges, OBJECT, "figures of the allocator, each with now and peak; null = unused")                  \
+	X(devices, counters, OBJECT, "counts of the allocator; null = unused")
+
+#define GS_SNAP_KEYS_live_totals(X)                                                                                    \
+	X(live_totals, class, TEXT, "as in live")                                                                      \
+	X(live_totals, device, COUNT, "ordinal; 255 = host")                                                           \
+	X(live_totals, bytes, COUNT, "now")                                                                            \
+	X(live_totals, peak_bytes, COUNT, "highest")                                                                   \
+	X(live_totals, count, COUNT, "now")                                                                            \
+	X(live_totals, peak_count, COUNT, "highest")                                                                   \
+	X(live_totals, total_count, COUNT, "since the start")
+
+#define GS_SNAP_KEYS_functions(X)                                                                                      \
+	X(functions, name, TEXT, "exported symbol; only functions that were called")                                   \
+	X(functions, layer, TEXT, "driver or runtime")                                                                 \
+	X(functions, class, TEXT, "class column of the table of functions")                                            \
+	X(functions, calls, COUNT, "calls")                                                                            \
+	X(functions, host_ns, COUNT, "host time inside; 0 when not timed")
+
+#define GS_SNAP_KEYS_threads(X)                                                                                        \
+	X(threads, tid, COUNT, "kernel thread id")                                                                     \
+	X(threads, name, TEXT, "name; only threads alive at the writing")
+
+/* Sections that are not tables. schema is an integer, strings a list of texts. */
+#define GS_SNAP_OBJECTS(X) X(meta) X(recording) X(devices) X(live_totals) X(functions) X(threads)
+
+/* --- what follows from the lists --------------------------------------------------------------------------------- */
+
+/* GS_SNAP_blocks_stack and so on; GS_SNAP_blocks_COLUMNS is the number of columns. */
+#define GS_SNAP_COLUMN_ENUM(table, key, kind, text) GS_SNAP_##table##_##key,
+#define GS_SNAP_TABLE_ENUM(table)                                                                                      \
+	enum gs_snap_##table{GS_SNAP_COLUMNS_##table(GS_SNAP_COLUMN_ENUM) GS_SNAP_##table##_COLUMNS};
+GS_SNAP_TABLES(GS_SNAP_TABLE_ENUM)
+
+struct gs_snap_column {
+	const char *key;
+	enum gs_snap_kind kind;
+};
+#define GS_SNAP_COLUMN_ROW(table, key, kind, text) {#key, GS_SNAP_##kind},
+
+enum gs_snap_table {
+#define GS_SNAP_TABLE_ID(table) GS_SNAP_TABLE_##table,
+	GS_SNAP_TABLES(GS_SNAP_TABLE_ID)
+#undef GS_SNAP_TABLE_ID
+	    GS_SNAP_TABLE_COUNT
+};
+
+#define GS_SNAP_MAX_COLUMNS 13
+
+/* GS_KEY(meta, pid) is "pid", and does not compile where the lists have no such key. */
+#define GS_SNAP_OBJECT_ENUM_ROW(object, key, type, text) GS_SNAP_KEY_##object##_##key,
+#define GS_SNAP_OBJECT_ENUM(object) enum gs_snap_key_##object{GS_SNAP_KEYS_##object(GS_SNAP_OBJECT_ENUM_ROW)};
+GS_SNAP_OBJECTS(GS_SNAP_OBJECT_ENUM)
+#define GS_KEY(object, key) ((void)GS_SNAP_KEY_##object##_##key, #key)
+
+#endif
