@@ -55,10 +55,10 @@ tool_src    := $(wildcard tests/tools/*.c)
 tool_bin    := $(tool_src:tests/tools/%.c=$(O)/%)
 
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: all help lib report sim tests gpu demo test test-quick tidy clean install asan ubsan tsan
+.PHONY: all help lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan
 .DEFAULT_GOAL := all
 
-all: toolkit lib report sim tests gpu
+all: toolkit lib report sim tests libs gpu
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -81,6 +81,16 @@ lib: $(O)/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
+libs: $(O)/lib/.copied
+
+# What the programs need from packages, beside them, so that build/ also runs where those are not installed.
+# libunwind is named because nothing links to it: libgpushim.so loads it. Programs find them by DT_RPATH, not RUNPATH,
+# because it also holds for what the libraries need in turn.
+$(O)/lib/.copied: $(O)/gpushim-report $(unit_bin) $(tool_bin)
+	$(call say,COPY,$(@D))
+	@mkdir -p $(@D)
+	$(Q)scripts/copy-libs $(@D) $^ $(filter /%,$(shell $(CC) -print-file-name=libunwind.so.8))
+	@touch $@
 
 $(O)/obj/%.o: %.c | toolkit
 	$(call say,CC,$<)
@@ -108,7 +118,7 @@ $(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
 
 $(O)/gpushim-report: $(report_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $(report_obj) $(SAN) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/lib' -lcjson -lz $(REPORT_LIBS)
+	$(Q)$(CC) -o $@ $(report_obj) $(SAN) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib/gpushim' -lcjson -lz $(REPORT_LIBS)
 
 $(O)/check/libgpushim_check.a: $(check_obj)
 	$(call say,AR,$@)
@@ -141,7 +151,8 @@ $(eval $(call simrt_rules,13))
 $(unit_bin): $(O)/%: $(O)/check/%.o $(testlib_obj) $(O)/check/libgpushim_check.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $< $(testlib_obj) $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) -lcmocka -lcjson -lz -ldl -lpthread -lm
+	$(Q)$(CC) -o $@ $< $(testlib_obj) $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../lib' \
+	  -lcmocka -lcjson -lz -ldl -lpthread -lm
 
 link_rt   = $(O)/sim/libcudart.so.13
 link_rt12 = $(O)/sim/libcudart.so.12
@@ -161,16 +172,21 @@ $(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c
 
 $(tool_bin): $(O)/%: tests/tools/%.c | sim
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< $(link_rt) -lz -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $(link_rt) -lz -ldl -lpthread
 
 include $(wildcard tests/gpu/gpu.mk)
 gpu:
 
 # --- running -------------------------------------------------------------------------------------------------------
-demo:
+# demo and test are for a fresh machine: they set up first, so what they build is built by a second make.
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
+demo: toolkit
 	@scripts/demo
 
-test: all
+test: toolkit
+	@scripts/setup --tests
+	@$(MAKE) --no-print-directory $(jobs) all
 	@scripts/run-tests
 
 test-quick: all
@@ -179,8 +195,8 @@ test-quick: all
 tidy: lib
 	@scripts/tidy
 
-asan ubsan tsan:
-	@$(MAKE) --no-print-directory BUILD=$@ lib sim tests
+asan ubsan tsan: toolkit
+	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib sim tests
 	@scripts/run-tests --build build/$@
 
 install: all
