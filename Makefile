@@ -182,6 +182,8 @@ gpu:
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 demo: toolkit
+	@scripts/setup
+	@$(MAKE) --no-print-directory $(jobs) lib report sim $(filter %_demo,$(prog_bin))
 	@scripts/demo
 
 test: toolkit

@@ -1,0 +1,2 @@
+/* The demo for machines whose toolkit has libcudart.so.12. */
+#include "tests/preload/rt_demo.c"
