@@ -1,0 +1,461 @@
+/* trace-replay TRACE.csv[.gz] [--api async|sync] [--passes N] [--pending] [--json]
+ *
+ * Replays an allocation trace of a real program through the CUDA runtime: cudaMallocAsync and cudaFreeAsync, or
+ * cudaMalloc and cudaFree. Says what an operation costs and what the process then holds on the device. Runs with and
+ * without the shim, on a real or a simulated device.
+ *
+ * A trace has lines `op,id,bytes,stream`: a = allocate, f = free requested, c = free completed; other lines are
+ * skipped, and so are ids that were never allocated. f and c differ when another stream still used the block. With
+ * --pending the replay keeps that: the free goes to a stream (a *lane*) that a gate keeps busy until c, so that the
+ * memory is pending exactly as long as it was. Gates are stream memory operations, which the timings then include.
+ *
+ * What the process holds is what is missing from cudaMemGetInfo, looked at where most is live and at the end of each
+ * pass. Nothing else may then use the device. */
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+enum { MAX_STREAMS = 64, MAX_LANES = 1024 };
+
+enum op_kind { OP_ALLOC, OP_FREE, OP_COMPLETE };
+
+struct op {
+	uint64_t size_bytes;
+	uint32_t id;
+	uint8_t kind;   /* enum op_kind */
+	uint8_t stream; /* index into streams */
+	bool late;      /* of OP_FREE: its completion is not the very next line */
+};
+
+struct trace {
+	struct op *ops;
+	size_t count;
+	uint32_t id_count; /* ids are below it */
+	unsigned stream_count;
+	uint64_t peak_live_bytes;
+	uint64_t peak_live_pending_bytes;
+	size_t peak_index; /* the operation after which live + pending is highest */
+};
+
+/* What is known about one id during a pass. */
+struct slot {
+	void *address; /* NULL = not live */
+	uint32_t lane; /* of a late free: number of its lane + 1 */
+};
+
+struct lane {
+	cudaStream_t stream;
+	uint32_t closed; /* its gate is open once gates[lane] has reached this */
+};
+
+struct settings {
+	const char *path;
+	unsigned passes;
+	bool async, pending, json;
+};
+
+struct figures {
+	double first_ns, last_ns; /* per operation */
+	uint64_t ops;             /* of one pass */
+	uint64_t held_bytes;      /* highest seen */
+	uint64_t failures;
+};
+
+struct replay {
+	const struct settings *settings;
+	const struct trace *trace;
+	struct slot *slots;
+	cudaStream_t streams[MAX_STREAMS]; /* [0] = the default stream, as PyTorch numbers them */
+	struct lane lanes[MAX_LANES];
+	uint32_t idle_lanes[MAX_LANES];
+	uint32_t lane_count, idle_lane_count;
+	volatile uint32_t *gates; /* pinned; one word a lane */
+	__typeof__(&cuStreamWaitValue32) wait_value;
+	size_t free_bytes_before;
+	struct figures figures;
+};
+
+__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("trace-replay: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+	exit(2);
+}
+
+static void check(cudaError_t rc, const char *what)
+{
+	if (rc != cudaSuccess)
+		die("%s: %s", what, cudaGetErrorString(rc));
+}
+
+/* --- the trace --------------------------------------------------------------------------------------------------- */
+
+static bool parse_line(const char *line, struct op *ret_op)
+{
+	char letter;
+	int64_t id;
+	uint64_t size_bytes;
+	unsigned stream;
+
+	if (sscanf(line, "%c,%" SCNd64 ",%" SCNu64 ",%u", &letter, &id, &size_bytes, &stream) != 4)
+		return false;
+	if (!strchr("afc", letter) || id < 0 || id >= UINT32_MAX)
+		return false;
+	if (stream >= MAX_STREAMS)
+		die("stream %u: at most %d streams", stream, MAX_STREAMS);
+	*ret_op = (struct op){
+		.size_bytes = size_bytes,
+		.id = (uint32_t)id,
+		.kind = letter == 'a' ? OP_ALLOC : letter == 'f' ? OP_FREE : OP_COMPLETE,
+		.stream = (uint8_t)stream,
+	};
+	return true;
+}
+
+/* The peaks, which blocks are freed late, and sizes for the lines that end a block. */
+static void trace_analyse(struct trace *trace)
+{
+	uint64_t live = 0, pending = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		struct op *op = &trace->ops[i];
+
+		if (op->kind == OP_ALLOC) {
+			live += op->size_bytes;
+		} else if (op->kind == OP_FREE) {
+			const struct op *next = op + 1;
+
+			op->late = i + 1 == trace->count || next->kind != OP_COMPLETE || next->id != op->id;
+			live -= op->size_bytes;
+			pending += op->size_bytes;
+		} else {
+			pending -= op->size_bytes;
+		}
+		if (live > trace->peak_live_bytes)
+			trace->peak_live_bytes = live;
+		if (live + pending > trace->peak_live_pending_bytes) {
+			trace->peak_live_pending_bytes = live + pending;
+			trace->peak_index = i;
+		}
+	}
+}
+
+/* Keeps an operation only if it continues its block's life: allocated, freed, completed. */
+static bool life_continues(uint8_t *stages, size_t *stage_count, const struct op *op, uint8_t **ret_stages)
+{
+	if (op->id >= *stage_count) {
+		size_t count = (size_t)op->id * 2 + 1024;
+
+		stages = realloc(stages, count);
+		if (!stages)
+			die("out of host memory");
+		memset(stages + *stage_count, OP_ALLOC, count - *stage_count);
+		*stage_count = count;
+	}
+	*ret_stages = stages;
+	if (stages[op->id] != op->kind)
+		return false;
+	stages[op->id] = op->kind == OP_COMPLETE ? OP_ALLOC : op->kind + 1;
+	return true;
+}
+
+static void trace_load(struct trace *trace, const char *path)
+{
+	gzFile file = gzopen(path, "r");
+	uint8_t *stages = NULL;
+	size_t stage_count = 0, capacity = 0;
+	char line[256];
+	struct op op;
+
+	if (!file)
+		die("cannot read %s", path);
+	while (gzgets(file, line, sizeof(line))) {
+		if (!parse_line(line, &op) || !life_continues(stages, &stage_count, &op, &stages))
+			continue;
+		if (trace->count == capacity) {
+			capacity = capacity ? 2 * capacity : 1 << 16;
+			trace->ops = realloc(trace->ops, capacity * sizeof(*trace->ops));
+			if (!trace->ops)
+				die("out of host memory");
+		}
+		trace->ops[trace->count++] = op;
+		if (op.id >= trace->id_count)
+			trace->id_count = op.id + 1;
+		if (op.stream >= trace->stream_count)
+			trace->stream_count = op.stream + 1u;
+	}
+	if (!gzeof(file) || gzclose(file) != Z_OK)
+		die("%s is damaged", path);
+	free(stages);
+	if (!trace->count)
+		die("%s has no allocations", path);
+	trace_analyse(trace);
+}
+
+/* --- lanes ------------------------------------------------------------------------------------------------------- */
+
+static void lanes_prepare(struct replay *replay)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	void *gates;
+
+	if (driver)
+		replay->wait_value = (__typeof__(replay->wait_value))dlsym(driver, "cuStreamWaitValue32_v2");
+	if (!replay->wait_value)
+		die("--pending needs stream memory operations, which this driver does not have");
+	check(cudaHostAlloc(&gates, MAX_LANES * sizeof(*replay->gates), cudaHostAllocPortable), "cudaHostAlloc");
+	memset(gates, 0, MAX_LANES * sizeof(*replay->gates));
+	replay->gates = gates;
+}
+
+/* A stream that stays busy until lane_open. */
+static uint32_t lane_close(struct replay *replay)
+{
+	uint32_t number;
+	struct lane *lane;
+
+	if (!replay->idle_lane_count) {
+		if (replay->lane_count == MAX_LANES)
+			die("more than %d blocks pending at once", MAX_LANES);
+		number = replay->lane_count++;
+		check(cudaStreamCreateWithFlags(&replay->lanes[number].stream, cudaStreamNonBlocking),
+		      "cudaStreamCreate");
+	} else {
+		number = replay->idle_lanes[--replay->idle_lane_count];
+	}
+	lane = &replay->lanes[number];
+	lane->closed++;
+	if (replay->wait_value(lane->stream, (CUdeviceptr)(uintptr_t)&replay->gates[number], lane->closed,
+			       CU_STREAM_WAIT_VALUE_GEQ))
+		die("--pending needs stream memory operations, which this device does not have");
+	return number;
+}
+
+static void lane_open(struct replay *replay, uint32_t number)
+{
+	replay->gates[number] = replay->lanes[number].closed;
+	replay->idle_lanes[replay->idle_lane_count++] = number;
+}
+
+/* --- one pass ---------------------------------------------------------------------------------------------------- */
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void look_at_held(struct replay *replay)
+{
+	size_t free_bytes, total_bytes;
+
+	check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+	if (free_bytes < replay->free_bytes_before &&
+	    replay->free_bytes_before - free_bytes > replay->figures.held_bytes)
+		replay->figures.held_bytes = replay->free_bytes_before - free_bytes;
+}
+
+static void block_alloc(struct replay *replay, const struct op *op)
+{
+	size_t size_bytes = op->size_bytes ? op->size_bytes : 1;
+	void **address = &replay->slots[op->id].address;
+	cudaError_t rc;
+
+	if (replay->settings->async)
+		rc = cudaMallocAsync(address, size_bytes, replay->streams[op->stream]);
+	else
+		rc = cudaMalloc(address, size_bytes);
+	if (rc != cudaSuccess) {
+		*address = NULL;
+		replay->figures.failures++;
+		cudaGetLastError();
+	}
+}
+
+static void block_free(struct replay *replay, const struct op *op)
+{
+	struct slot *slot = &replay->slots[op->id];
+	cudaStream_t stream = replay->streams[op->stream];
+	cudaError_t rc;
+
+	if (!slot->address)
+		return;
+	if (op->late && replay->settings->pending) {
+		uint32_t lane = lane_close(replay);
+
+		slot->lane = lane + 1;
+		stream = replay->lanes[lane].stream;
+	}
+	rc = replay->settings->async ? cudaFreeAsync(slot->address, stream) : cudaFree(slot->address);
+	slot->address = NULL;
+	if (rc != cudaSuccess)
+		replay->figures.failures++;
+}
+
+static void block_complete(struct replay *replay, const struct op *op)
+{
+	struct slot *slot = &replay->slots[op->id];
+
+	if (slot->lane)
+		lane_open(replay, slot->lane - 1);
+	slot->lane = 0;
+}
+
+/* Frees what the trace left alive and waits, so that every pass starts alike. */
+static void pass_end(struct replay *replay)
+{
+	for (uint32_t id = 0; id < replay->trace->id_count; id++) {
+		struct op op = {.id = id, .kind = OP_FREE};
+
+		block_complete(replay, &op);
+		block_free(replay, &op);
+	}
+	check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+/* Returns the time of an operation; looking at what is held is not part of it. */
+static double pass_run(struct replay *replay)
+{
+	const struct trace *trace = replay->trace;
+	double start = now_ns(), aside = 0;
+	uint64_t ops = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct op *op = &trace->ops[i];
+
+		if (op->kind == OP_COMPLETE) {
+			block_complete(replay, op);
+		} else {
+			if (op->kind == OP_ALLOC)
+				block_alloc(replay, op);
+			else
+				block_free(replay, op);
+			ops++;
+		}
+		if (i == trace->peak_index) {
+			double looking = now_ns();
+
+			look_at_held(replay);
+			aside += now_ns() - looking;
+		}
+	}
+	replay->figures.ops = ops;
+	start = (now_ns() - start - aside) / (double)ops;
+	look_at_held(replay);
+	return start;
+}
+
+static void replay_run(struct replay *replay)
+{
+	const struct settings *settings = replay->settings;
+	unsigned long long threshold = UINT64_MAX;
+	cudaMemPool_t pool;
+	size_t total_bytes;
+
+	replay->slots = calloc(replay->trace->id_count, sizeof(*replay->slots));
+	if (!replay->slots)
+		die("out of host memory");
+	check(cudaFree(NULL), "cannot start CUDA");
+	for (unsigned i = 1; i < replay->trace->stream_count; i++)
+		check(cudaStreamCreateWithFlags(&replay->streams[i], cudaStreamNonBlocking), "cudaStreamCreate");
+	if (settings->async) {
+		check(cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool");
+		check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+		      "cudaMemPoolSetAttribute");
+	}
+	if (settings->pending)
+		lanes_prepare(replay);
+	check(cudaMemGetInfo(&replay->free_bytes_before, &total_bytes), "cudaMemGetInfo");
+	for (unsigned pass = 0; pass < settings->passes; pass++) {
+		replay->figures.last_ns = pass_run(replay);
+		if (pass == 0)
+			replay->figures.first_ns = replay->figures.last_ns;
+		pass_end(replay);
+	}
+}
+
+/* --- the program ------------------------------------------------------------------------------------------------- */
+
+static void print_figures(const struct replay *replay)
+{
+	const struct trace *trace = replay->trace;
+	const struct figures *figures = &replay->figures;
+	uint64_t needed =
+		replay->settings->pending ? trace->peak_live_pending_bytes : trace->peak_live_bytes;
+	double ratio = (double)figures->held_bytes / (double)needed;
+
+	if (replay->settings->json)
+		printf("{\"ns_per_op_first\": %.1f, \"ns_per_op\": %.1f, \"ops\": %" PRIu64 ", \"peak_live_bytes\": %" PRIu64
+		       ", \"peak_live_pending_bytes\": %" PRIu64 ", \"peak_held_bytes\": %" PRIu64
+		       ", \"ratio\": %.4f, \"driver_calls_last_pass\": null, \"failures\": %" PRIu64 "}\n",
+		       figures->first_ns, figures->last_ns, figures->ops, trace->peak_live_bytes,
+		       trace->peak_live_pending_bytes, figures->held_bytes, ratio, figures->failures);
+	else
+		printf("%s: %" PRIu64 " operations, %.0f ns each (first pass %.0f); held %.1f MiB = %.4f x %s; "
+		       "%" PRIu64 " failures\n",
+		       replay->settings->async ? "async" : "sync", figures->ops, figures->last_ns, figures->first_ns,
+		       (double)figures->held_bytes / 1048576, ratio,
+		       replay->settings->pending ? "(live + pending)" : "live", figures->failures);
+}
+
+static struct settings parse_arguments(int count, char **words)
+{
+	struct settings settings = {.passes = 5, .async = true};
+
+	for (int i = 1; i < count; i++) {
+		const char *value = i + 1 < count ? words[i + 1] : "";
+
+		if (!strcmp(words[i], "--pending")) {
+			settings.pending = true;
+		} else if (!strcmp(words[i], "--json")) {
+			settings.json = true;
+		} else if (!strcmp(words[i], "--api") && (!strcmp(value, "async") || !strcmp(value, "sync"))) {
+			settings.async = value[0] == 'a';
+			i++;
+		} else if (!strcmp(words[i], "--passes") && atoi(value) > 0) {
+			settings.passes = (unsigned)atoi(value);
+			i++;
+		} else if (words[i][0] != '-' && !settings.path) {
+			settings.path = words[i];
+		} else {
+			die("%s? usage: trace-replay TRACE.csv[.gz] [--api async|sync] [--passes N] [--pending] "
+			    "[--json]",
+			    words[i]);
+		}
+	}
+	if (!settings.path)
+		die("usage: trace-replay TRACE.csv[.gz] [--api async|sync] [--passes N] [--pending] [--json]");
+	if (settings.pending && !settings.async)
+		die("--pending needs --api async: cudaFree would wait for the streams that the replay keeps busy");
+	return settings;
+}
+
+int main(int count, char **words)
+{
+	struct settings settings = parse_arguments(count, words);
+	static struct replay replay;
+	struct trace trace = {0};
+
+	trace_load(&trace, settings.path);
+	replay.settings = &settings;
+	replay.trace = &trace;
+	replay_run(&replay);
+	print_figures(&replay);
+	return replay.figures.failures != 0;
+}
