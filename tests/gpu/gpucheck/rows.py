@@ -168,7 +168,10 @@ def tensors_serve(check):
     served = snapshot.counter("allocs")
     if served < asked:
         raise Failed(f"{served} allocations served of {asked}")
-    return f"{asked} tensors served, {len(blocks)} live, {sum(blocks.values())} bytes: as PyTorch's own allocator says"
+    return (
+        f"{asked} tensors served, {len(blocks)} live, {sum(blocks.values())} bytes: as PyTorch's own allocator says; "
+        f"memory_allocated() {torch['live_bytes']}"
+    )
 
 
 @row("top-lines", 5, shares="losses")
@@ -272,23 +275,31 @@ def counts_by_shim(check, command, environment):
     return counted(totals)
 
 
+def differing(first, second):
+    return {name for name in first.keys() | second.keys() if first.get(name, 0) != second.get(name, 0)}
+
+
 def counts(check, program):
+    """Shim against CUPTI. What differs is counted by CUPTI once more: a program that is not the same twice proves nothing
+    about such a function, and the figures say so."""
     command = COUNTED_PROGRAMS[program]
-    environment = {"LD_LIBRARY_PATH": ":".join(machine.library_folders())} if len(command) == 1 else {}
+    environment = machine.library_path() if len(command) == 1 else {}
     cupti, shim = side_by_side(
         [
             lambda: counts_by_cupti(check, command, environment),
             lambda: counts_by_shim(check, command, environment),
         ]
     )
-    wrong = [
-        f"{name} {shim.get(name, 0)}, CUPTI {cupti.get(name, 0)}"
-        for name in sorted(cupti.keys() | shim.keys())
-        if shim.get(name, 0) != cupti.get(name, 0)
-    ]
-    if wrong:
-        raise Failed("; ".join(wrong))
-    return "as CUPTI: " + ", ".join(f"{name} {count}" for name, count in sorted(cupti.items()))
+    wrong = differing(cupti, shim)
+    unstable = wrong & differing(cupti, counts_by_cupti(check, command, environment)) if wrong else set()
+    if wrong - unstable:
+        raise Failed(
+            "; ".join(f"{name} {shim.get(name, 0)}, CUPTI {cupti.get(name, 0)}" for name in sorted(wrong - unstable))
+        )
+    return "as CUPTI: " + ", ".join(
+        f"{name} {count}" + (" (not the same in two CUPTI runs)" if name in unstable else "")
+        for name, count in sorted(cupti.items())
+    )
 
 
 for counted_program in COUNTED_PROGRAMS:
@@ -319,7 +330,7 @@ def driver_conformance(check):
     programs = [path for path in programs if os.path.isfile(path) and not path.endswith(".so")]
     if not programs:
         raise Skipped("no programs in build/tests/conformance")
-    environment = {"LD_LIBRARY_PATH": ":".join(machine.library_folders())}
+    environment = machine.library_path()
     problems, passed = [], 0
     for path in programs:
         try:

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""scripts/gpu-check itself, as far as it can be tried without a GPU: parts, verdicts, limits, tables. TAP."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GPU_CHECK = os.path.join(ROOT, "scripts", "gpu-check")
+sys.dont_write_bytecode = True
+
+loader = importlib.machinery.SourceFileLoader("gpu_check", GPU_CHECK)
+gpu_check = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
+loader.exec_module(gpu_check)
+
+from gpucheck import machine, rows
+from gpucheck.snapshot import Snapshot
+
+
+def failure_of(function, *arguments, **named):
+    try:
+        function(*arguments, **named)
+    except machine.Failed as failure:
+        return str(failure)
+    raise AssertionError("did not fail")
+
+
+def every_row_is_in_exactly_one_part():
+    names = sorted(rows.ROWS)
+    for parts in (1, 2, 3, 7):
+        found = [row.name for k in range(parts) for row in gpu_check.select_part(rows.ROWS.values(), f"{k + 1}/{parts}")]
+        assert sorted(found) == names, (parts, found)
+
+
+def rows_that_share_runs_stay_together():
+    for k in (1, 2, 3):
+        part = {row.name for row in gpu_check.select_part(rows.ROWS.values(), f"{k}/3")}
+        group = {"losses", "tensors-observe", "tensors-serve", "top-lines"}
+        assert not part & group or group <= part, part
+
+
+def run_tool(*arguments):
+    return subprocess.run([sys.executable, GPU_CHECK, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def bad_arguments_end_with_2():
+    for arguments in (["--only", "nothing"], ["--part", "4/3"], ["--part", "x"], ["--part", "0/2"]):
+        tool = run_tool(*arguments)
+        assert tool.returncode == 2 and arguments[1] in tool.stderr, tool
+
+
+def without_a_driver_one_clear_line():
+    tool = run_tool("--only", "interposition")
+    if tool.returncode in (0, 1):
+        return "SKIP there is a GPU"
+    assert tool.returncode == 2 and tool.stderr.startswith("gpu-check: ") and tool.stderr.count("\n") == 1, tool
+    return None
+
+
+@contextlib.contextmanager
+def workplace():
+    place = machine.Workplace()
+    try:
+        yield place
+    finally:
+        place.close()
+    assert not os.path.exists(place.folder)
+
+
+def a_crash_shows_signal_and_last_lines():
+    with workplace() as place:
+        text = failure_of(place.run, ["sh", "-c", "seq 100; kill -SEGV $$"], shim=False).split("\n")
+        assert "SIGSEGV" in text[0] and text[-1].strip() == "100", text
+        assert len(text) == 1 + machine.TAIL_LINES
+
+
+def a_program_over_its_limit_is_killed_with_its_children():
+    with workplace() as place:
+        text = failure_of(place.run, ["sh", "-c", "sleep 60 & echo $!; wait"], shim=False, limit_s=1)
+        assert "more than 1 s" in text, text
+        child = int(text.split()[-1])
+        with contextlib.suppress(FileNotFoundError):
+            with open(f"/proc/{child}/stat", encoding="ascii") as file:
+                assert file.read().rsplit(")", 1)[1].split()[0] == "Z", "the child lives"
+
+
+def shim_and_settings_reach_the_program():
+    saved, machine.SHIM = machine.SHIM, "libgpushim-of-the-test.so"
+    try:
+        with workplace() as place:
+            show = [sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'), os.environ.get('GPUSHIM_ALLOC_CONF'))"]
+            assert place.run(show, shim=False).lines("None None")
+            assert place.run(show, conf="watch:off").lines("libgpushim-of-the-test.so watch:off")
+    finally:
+        machine.SHIM = saved
+
+
+def make_snapshot(functions=()):
+    """Built from the columns in report/schema.h, so that a renamed key is noticed here."""
+    with open(os.path.join(ROOT, "report", "schema.h"), encoding="utf-8") as file:
+        schema = file.read()
+
+    def keys(table):
+        return re.findall(rf"X\({table}, (\w+), ", schema)
+
+    def fill(table, rows_of_table):
+        return {key: [row.get(key, 0) for row in rows_of_table] for key in keys(table)}
+
+    blocks = fill("blocks", [{"address": "7f00", "size_bytes": 100}, {"address": "8f00", "size_bytes": 50, "state": 1}])
+    live = fill("live", [{"address": "a0", "size_bytes": 512}, {"address": "b0", "size_bytes": 1024, "class": 1}])
+    assert {"total_count", "class"} <= set(keys("live_totals"))
+    assert {"name", "layer", "calls"} <= set(keys("functions"))
+    assert "counters" in keys("devices")
+    return {
+        "schema": 1,
+        "devices": [{"counters": {"allocs": 7}}, {"counters": None}],
+        "blocks": {**blocks, "state_names": ["live", "idle"], "origin_names": ["async"]},
+        "live": {**live, "class_names": ["tensor", "host"]},
+        "live_totals": [{"class": "tensor", "total_count": 3}, {"class": "host", "total_count": 9}],
+        "functions": [{"name": name, "layer": layer, "calls": calls} for name, layer, calls in functions],
+    }
+
+
+def a_snapshot_is_read():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "snapshot")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(make_snapshot([("cuMemFree_v2", "driver", 2), ("cudaFree", "runtime", 1)]), file)
+        snapshot = Snapshot(path)
+    assert snapshot.live_blocks("async") == {0x7F00: 100}
+    assert snapshot.live("tensor") == {0xA0: 512}
+    assert snapshot.live_ever("tensor") == 3
+    assert snapshot.counter("allocs") == 7
+    assert snapshot.driver_calls() == {"cuMemFree_v2": 2} and snapshot.runtime_calls() == {"cudaFree": 1}
+
+
+def with_counts(cupti_runs, shim):
+    """What the row says when CUPTI and the shim count this."""
+    saved = rows.counts_by_cupti, rows.counts_by_shim
+    runs = iter(cupti_runs)
+    rows.counts_by_cupti = lambda *_: next(runs)
+    rows.counts_by_shim = lambda *_: shim
+    try:
+        return rows.counts(None, "triton")
+    finally:
+        rows.counts_by_cupti, rows.counts_by_shim = saved
+
+
+def equal_counts_pass_and_a_missing_launch_does_not():
+    calls = {"cuLaunchKernel": 5, "cuMemFree_v2": 2}
+    assert with_counts([calls], dict(calls)) == "as CUPTI: cuLaunchKernel 5, cuMemFree_v2 2"
+    text = failure_of(with_counts, [calls, calls], {"cuLaunchKernel": 4, "cuMemFree_v2": 2})
+    assert text == "cuLaunchKernel 4, CUPTI 5", text
+    text = failure_of(with_counts, [calls, calls], {**calls, "cuMemAlloc_v2": 1})
+    assert text == "cuMemAlloc_v2 1, CUPTI 0", text
+
+
+def what_cupti_itself_counts_differently_is_no_verdict():
+    calls = {"cuLaunchKernel": 5, "cuMemFree_v2": 2}
+    text = with_counts([calls, {**calls, "cuMemFree_v2": 3}], {**calls, "cuMemFree_v2": 4})
+    assert "cuMemFree_v2 2 (not the same" in text, text
+
+
+def counted_names():
+    for name in "cuLaunchKernel_ptsz cuLaunchKernelEx cuGraphLaunch cuMemAlloc_v2 cuMemAllocAsync_ptsz cuMemRelease".split():
+        assert rows.COUNTED.fullmatch(name), name
+    for name in "cuLaunchHostFunc cuMemAllocHostX cuMemcpyHtoD_v2 cuGraphLaunchX cuMemGetInfo_v2 cudaMalloc".split():
+        assert not rows.COUNTED.fullmatch(name), name
+
+
+def a_row_that_raises_is_a_failed_row():
+    def broken(_):
+        raise KeyError("blocks")
+
+    row = rows.Row("broken", broken, 1, False, None)
+    with contextlib.redirect_stdout(io.StringIO()):
+        outcome = gpu_check.run_row(None, row)
+    assert outcome["result"] == "FAIL" and "KeyError" in outcome["figures"], outcome
+
+
+def results_are_merged_by_commit():
+    about = {"machine": "m", "driver": "580", "python": "3.12", "commit": "abc"}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, (name, result) in enumerate([("losses", "FAIL"), ("losses", "ok"), ("overhead", "ok")]):
+            paths.append(os.path.join(folder, str(number)))
+            with open(paths[-1], "w", encoding="utf-8") as file:
+                json.dump({"about": about, "rows": [{"row": name, "result": result, "figures": f"figure {number}"}]}, file)
+        tool = run_tool("--merge", *paths)
+        assert tool.returncode == 0 and tool.stdout.count("abc") == 1, tool
+        assert "figure 1" in tool.stdout and "figure 2" in tool.stdout and "figure 0" not in tool.stdout, tool
+        assert run_tool("--merge", paths[0]).returncode == 1
+
+
+TESTS = [
+    every_row_is_in_exactly_one_part,
+    rows_that_share_runs_stay_together,
+    bad_arguments_end_with_2,
+    without_a_driver_one_clear_line,
+    a_crash_shows_signal_and_last_lines,
+    a_program_over_its_limit_is_killed_with_its_children,
+    shim_and_settings_reach_the_program,
+    a_snapshot_is_read,
+    equal_counts_pass_and_a_missing_launch_does_not,
+    what_cupti_itself_counts_differently_is_no_verdict,
+    counted_names,
+    a_row_that_raises_is_a_failed_row,
+    results_are_merged_by_commit,
+]
+
+
+def main():
+    failed = 0
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        name = test.__name__.replace("_", " ")
+        try:
+            remark = test()
+            print(f"ok {number} - {name}" + (f" # {remark}" if remark else ""))
+        except Exception as failure:
+            failed += 1
+            print(f"not ok {number} - {name}\n# {type(failure).__name__}: {failure}")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
