@@ -36,8 +36,12 @@ $(GPU)/kernels.fatbin: tests/gpu/kernels.cu $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -fatbin -o $@ $<
 
-# Programs that use the driver API alone; the kernels lie inside them.
-$(GPU)/drv_api $(GPU)/overhead: $(GPU)/%: tests/gpu/%.c tests/gpu/check.h tests/gpu/kernels.h $(GPU)/kernels.fatbin
+$(GPU)/overhead: tests/gpu/overhead.cu tests/gpu/check.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -cudart shared -I. -o $@ $< $(gpu_stubs)
+
+# Uses the driver API alone; its kernels lie inside it.
+$(GPU)/drv_api: tests/gpu/drv_api.c tests/gpu/check.h tests/gpu/kernels.h $(GPU)/kernels.fatbin
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -DKERNELS_FATBIN='"$(GPU)/kernels.fatbin"' -o $@ $< $(gpu_stubs)
 

@@ -352,8 +352,10 @@ OVERHEAD_ROUNDS = 4
 
 
 def overhead_once(check, setting):
-    run = check.run([machine.built("gpu", "overhead")], limit_s=60, **OVERHEAD_SETTINGS[setting])
-    rows = [line.split() for line in run.output.splitlines() if re.fullmatch(r"\w+ [\d.]+ [\d.]+", line)]
+    run = check.run(
+        [machine.built("gpu", "overhead")], environment=machine.library_path(), limit_s=60, **OVERHEAD_SETTINGS[setting]
+    )
+    rows = [line.split() for line in run.output.splitlines() if re.fullmatch(r"\S+ [\d.]+ [\d.]+", line)]
     return {name: float(least) for name, least, _ in rows}
 
 
@@ -371,7 +373,7 @@ def overhead(check):
         halves = [min(run[name] for run in figures["plain"][half::2]) for half in (0, 1)]
         spread = statistics.pstdev([run[name] for run in figures["plain"]])
         texts.append(
-            f"{name} {least['plain']:.0f} ns plain, "
+            f"{name:24} plain {least['plain']:.0f} ns, "
             + ", ".join(
                 f"{setting} {least[setting] - least['plain']:+.0f} ns ({least[setting] / least['plain']:.3f}x)"
                 for setting in ("lean", "default")
