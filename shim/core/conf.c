@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/log.h"
 #include "shim/base/span.h"
 #include "shim/base/text.h"
@@ -27,7 +28,7 @@ struct conf_row {
 	const char *values;  /* ROW_ENUM and ROW_FLAGS, as in conf.def */
 	uint64_t min, max;   /* ROW_U64 and ROW_SIZE */
 	double min_share, max_share;
-	const char *share_range, *share_initial; /* ROW_DOUBLE, as written in conf.def */
+	const char *share_range; /* ROW_DOUBLE, as written in conf.def */
 	const char *help;
 };
 
@@ -48,8 +49,7 @@ static const struct conf_row conf_rows[] = {
 #define GS_CONF_U64(name, initial, low, high, help) {ROW(name, ROW_U64, help), .min = low, .max = high},
 #define GS_CONF_SIZE(name, initial, low, high, help) {ROW(name, ROW_SIZE, help), .min = low, .max = high},
 #define GS_CONF_DOUBLE(name, initial, low, high, help)                                                                 \
-	{ROW(name, ROW_DOUBLE, help), .min_share = low, .max_share = high, .share_range = #low ".." #high,             \
-	 .share_initial = #initial},
+	{ROW(name, ROW_DOUBLE, help), .min_share = low, .max_share = high, .share_range = #low ".." #high},
 #define GS_CONF_BOOL(name, initial, help) {ROW(name, ROW_BOOL, help)},
 #define GS_CONF_ENUM(name, initial, allowed, help) {ROW(name, ROW_ENUM, help), .values = allowed},
 #define GS_CONF_FLAGS(name, initial, allowed, help)                                                                    \
@@ -415,13 +415,28 @@ enum gs_conf_torch gs_conf_peek_torch(const char *text)
 	return (enum gs_conf_torch)torch;
 }
 
-/* What a user would write to get the default. */
-static void initial_show(struct gsb_text *text, const struct conf_row *row)
+/* At most six decimals, at least one. */
+static void share_show(struct gsb_text *text, double share)
 {
-	const void *field = (const char *)&conf_defaults + row->offset;
+	unsigned long long millionths = (unsigned long long)(share * 1e6 + 0.5), fraction = millionths % 1000000;
+	int width = 6;
+
+	for (; width > 1 && fraction % 10 == 0; width--)
+		fraction /= 10;
+	gsb_text_add(text, "%llu.", millionths / 1000000);
+	for (unsigned long long scale = 10; --width > 0; scale *= 10)
+		gsb_text_add(text, fraction < scale ? "0" : "");
+	gsb_text_add(text, "%llu", fraction);
+}
+
+static void value_show(struct gsb_text *text, const struct conf_row *row, const struct gs_conf *conf)
+{
+	const void *field = (const char *)conf + row->offset;
 	struct value_walk walk = {.rest = row->values != NULL ? gsb_span_of(row->values) : (struct gsb_span){NULL, 0}};
+	const char *between = "";
 	struct gsb_span name;
 	unsigned number;
+	uint64_t every_s;
 
 	switch (row->type) {
 	case ROW_U64:
@@ -429,7 +444,7 @@ static void initial_show(struct gsb_text *text, const struct conf_row *row)
 		number_show(text, row, *(const uint64_t *)field);
 		break;
 	case ROW_DOUBLE:
-		gsb_text_add(text, "%s", row->share_initial);
+		share_show(text, *(const double *)field);
 		break;
 	case ROW_BOOL:
 		gsb_text_add(text, *(const bool *)field ? "True" : "False");
@@ -441,17 +456,32 @@ static void initial_show(struct gsb_text *text, const struct conf_row *row)
 		}
 		break;
 	case ROW_FLAGS:
+		every_s = *(const uint64_t *)((const char *)conf + row->every_offset);
 		while (value_next(&walk, &name, &number)) {
 			if ((*(const unsigned *)field >> number & 1) == 0)
 				continue;
-			gsb_text_add(text, text->length > 0 ? "+" : "");
+			gsb_text_add(text, "%s", between);
 			gsb_span_add(text, name);
+			between = "+";
 		}
+		if (every_s > 0)
+			gsb_text_add(text, "%severy=%llu", between, (unsigned long long)every_s);
+		else if (between[0] == '\0')
+			gsb_text_add(text, "off");
 		break;
 	case ROW_PATH:
 		gsb_text_add(text, "%s", (const char *)field);
 		break;
 	}
+}
+
+void gs_conf_value_add(struct gsb_text *text, const struct gs_conf *conf, const char *name)
+{
+	struct gsb_nearest unused = {.best = {NULL, 0}};
+	const struct conf_row *row = row_find(gsb_span_of(name), &unused);
+
+	gsb_assert(row != NULL);
+	value_show(text, row, conf);
 }
 
 void gs_conf_rows(void (*visit)(void *user, const char *name, const char *type, const char *values, const char *initial,
@@ -476,7 +506,7 @@ void gs_conf_rows(void (*visit)(void *user, const char *name, const char *type, 
 			range_show(&values, row);
 		if (row->type == ROW_FLAGS)
 			gsb_text_add(&values, "|every=SECONDS");
-		initial_show(&initial, row);
+		value_show(&initial, row, &conf_defaults);
 		visit(user, row->name, types[row->type], values_bytes, initial_bytes, row->help);
 	}
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/base/text.h"
+
 /* Bits of `snapshot`. */
 enum gs_snapshot_trigger {
 	GS_SNAPSHOT_EXIT = 1,
@@ -58,6 +60,9 @@ void gs_conf_init(struct gs_conf *conf);
 
 /* The value of `torch` alone, without a word about anything else: for the constructor, in every process. */
 enum gs_conf_torch gs_conf_peek_torch(const char *text);
+
+/* Adds the value that conf holds for the row of that name, as GPUSHIM_ALLOC_CONF would give it. */
+void gs_conf_value_add(struct gsb_text *text, const struct gs_conf *conf, const char *name);
 
 /* Visits the rows, for help and README. type is "size", "number", "True or False", "one of", "list of (joined by +)",
  * "path"; values is "a|b|c" or a range "0..100" or "". The texts live as long as the visit of their row. */

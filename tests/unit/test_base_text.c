@@ -42,7 +42,8 @@ static void test_conversions(void **state)
 
 static void test_odd_formats(void **state)
 {
-	const char *odd = "%q and %"; /* not a literal, so that the compiler lets it pass */
+	const char *odd = "%q and %"; /* not literals, so that the compiler lets them pass */
+	const char *volatile nothing = NULL;
 	char got[64];
 	struct gsb_text text;
 
@@ -51,7 +52,7 @@ static void test_odd_formats(void **state)
 	gsb_text_add(&text, odd, 0);
 	assert_string_equal(got, "%q and %");
 	gsb_text_init(&text, got, sizeof(got));
-	gsb_text_add(&text, "%s", (char *)NULL);
+	gsb_text_add(&text, "%s", nothing);
 	assert_string_equal(got, "(null)");
 }
 

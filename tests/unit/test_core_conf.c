@@ -369,6 +369,47 @@ static void test_rows(void **state)
 	}
 }
 
+static const char *value_of(const struct gs_conf *conf, const char *name)
+{
+	static char value[GS_CONF_PATH_BYTES];
+	struct gsb_text text;
+
+	gsb_text_init(&text, value, sizeof(value));
+	gs_conf_value_add(&text, conf, name);
+	return value;
+}
+
+/* Every value comes out as one would write it. */
+static void test_values(void **state)
+{
+	static const char *const pairs[][2] = {
+	    {"stacks", "all"},
+	    {"stacks", "off"},
+	    {"backend", "cudamalloc"},
+	    {"snapshot", "off"},
+	    {"snapshot", "exit+peak+every=9"},
+	    {"snapshot", "every=9"},
+	    {"watch", "False"},
+	    {"memory_limit", "3G"},
+	    {"memory_limit", "1025"},
+	    {"history", "2048"},
+	    {"per_process_memory_fraction", "0.8"},
+	    {"per_process_memory_fraction", "0.050301"},
+	    {"per_process_memory_fraction", "0.000001"},
+	    {"per_process_memory_fraction", "1.0"},
+	    {"snapshot_dir", "/a b"},
+	};
+	struct gs_conf conf;
+	char pair[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		snprintf(pair, sizeof(pair), "%s:%s", pairs[i][0], pairs[i][1]);
+		expect_fine(pair, &conf);
+		assert_string_equal(value_of(&conf, pairs[i][0]), pairs[i][1]);
+	}
+}
+
 static uint32_t random_next(uint32_t *seed)
 {
 	*seed ^= *seed << 13;
@@ -509,11 +550,11 @@ static void test_load(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_defaults),	 cmocka_unit_test(test_grammar),    cmocka_unit_test(test_bool),
-	    cmocka_unit_test(test_enum),	 cmocka_unit_test(test_snapshot),   cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_sizes),	 cmocka_unit_test(test_shares),	    cmocka_unit_test(test_paths),
-	    cmocka_unit_test(test_bad_pairs),	 cmocka_unit_test(test_peek_torch), cmocka_unit_test(test_rows),
-	    cmocka_unit_test(test_random_texts), cmocka_unit_test(test_load),
+	    cmocka_unit_test(test_defaults),  cmocka_unit_test(test_grammar),	   cmocka_unit_test(test_bool),
+	    cmocka_unit_test(test_enum),      cmocka_unit_test(test_snapshot),	   cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_sizes),     cmocka_unit_test(test_shares),	   cmocka_unit_test(test_paths),
+	    cmocka_unit_test(test_bad_pairs), cmocka_unit_test(test_peek_torch),   cmocka_unit_test(test_rows),
+	    cmocka_unit_test(test_values),    cmocka_unit_test(test_random_texts), cmocka_unit_test(test_load),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
