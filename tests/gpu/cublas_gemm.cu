@@ -1,5 +1,5 @@
 /* Matrix products through cuBLAS, which carries its own static cudart: fp32, fp64, bf16 and a strided batch, each
- * checked against the host. libcublas.so.13 is loaded at run time, so that the program is small and builds without it. */
+ * checked against the host. libcublas.so.13 is loaded at run time: the program stays small and builds without it. */
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>

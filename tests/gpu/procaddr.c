@@ -1,6 +1,6 @@
-/* What cuGetProcAddress returns for every typed function of the toolkit, at its own version and flag, and which exported
- * symbol has the same address. Prints one line a function, "name version flag symbol", then a line of totals. The
- * mapping must be the same with and without the shim; "-" stands for an address that no exported symbol has. */
+/* What cuGetProcAddress returns for every typed function of the toolkit, at its own version and flag, and which
+ * exported symbol has the same address. Prints one line a function, "name version flag symbol", then a line of totals.
+ * The mapping must be the same with and without the shim; "-" stands for an address that no exported symbol has. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 one seed, deterministic algorithms. Prints each loss as an exact hexadecimal float.
 
 With --sum FILE it then writes PyTorch's own figures to FILE, and at the same moment asks the shim, where one is loaded,
-for a snapshot beside it (FILE.snapshot): the two must agree."""
+for a snapshot, whose path is among the figures: the two must agree."""
 
 import argparse
 import ctypes
@@ -81,12 +81,20 @@ def live_storages():
     return storages
 
 
+def take_snapshot():
+    """Through the shim's C API: path of the snapshot, "" without the shim."""
+    snapshot = getattr(ctypes.CDLL(None), "gpushim_snapshot", None)
+    path = ctypes.create_string_buffer(4096)
+    if snapshot and snapshot(path, ctypes.c_size_t(len(path))) != 0:
+        raise RuntimeError("gpushim_snapshot failed")
+    return path.value.decode()
+
+
 def write_sum(path):
     gc.collect()
     torch.cuda.synchronize()
     storages = live_storages()
     stats = torch.cuda.memory_stats()
-    shim = getattr(ctypes.CDLL(None), "gpushim_snapshot", None)
     figures = {
         "backend": torch.cuda.get_allocator_backend(),
         "allocations": stats.get("allocation.all.allocated", 0),
@@ -96,9 +104,8 @@ def write_sum(path):
         "storage_count": len(storages),
         "storage_bytes": sum(storages.values()),
         "storages": {hex(address): size for address, size in storages.items()},
+        "snapshot": take_snapshot(),
     }
-    if shim:
-        figures["snapshot_rc"] = shim((path + ".snapshot").encode())
     with open(path, "w") as file:
         json.dump(figures, file)
 

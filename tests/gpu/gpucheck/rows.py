@@ -97,10 +97,10 @@ def transformer(check, setting):
 
 
 def requested_snapshot(check, setting):
-    run, figures = transformer(check, setting)
-    if figures.get("snapshot_rc") != 0:
-        raise Failed(f"gpushim_snapshot returned {figures.get('snapshot_rc')}")
-    return os.path.join(run.folder, "sum.snapshot")
+    _, figures = transformer(check, setting)
+    if not figures["snapshot"]:
+        raise Failed("the program did not find gpushim_snapshot")
+    return figures["snapshot"]
 
 
 @row("losses", 60)
@@ -191,7 +191,14 @@ def top_lines(check):
 
 # --- PyTorch: features --------------------------------------------------------------------------------------------
 
-OBSERVED = ["compile_reduce_overhead", "record_memory_history", "mem_pool", "cuda_graph", "tensor_to_process", "profiler"]
+OBSERVED = [
+    "compile_reduce_overhead",
+    "record_memory_history",
+    "mem_pool",
+    "cuda_graph",
+    "tensor_to_process",
+    "profiler",
+]
 
 
 def try_feature(check, name):
@@ -280,8 +287,8 @@ def differing(first, second):
 
 
 def counts(check, program):
-    """Shim against CUPTI. What differs is counted by CUPTI once more: a program that is not the same twice proves nothing
-    about such a function, and the figures say so."""
+    """Shim against CUPTI. What differs is counted by CUPTI once more: a program that is not the same twice proves
+    nothing about such a function, and the figures say so."""
     command = COUNTED_PROGRAMS[program]
     environment = machine.library_path() if len(command) == 1 else {}
     cupti, shim = side_by_side(
@@ -326,8 +333,8 @@ def interposition(check):
 
 @row("driver-conformance", 30)
 def driver_conformance(check):
-    programs = [path for path in sorted(glob.glob(machine.built("tests", "conformance", "*"))) if os.access(path, os.X_OK)]
-    programs = [path for path in programs if os.path.isfile(path) and not path.endswith(".so")]
+    files = filter(os.path.isfile, sorted(glob.glob(machine.built("tests", "conformance", "*"))))
+    programs = [path for path in files if os.access(path, os.X_OK) and not path.endswith(".so")]
     if not programs:
         raise Skipped("no programs in build/tests/conformance")
     environment = machine.library_path()
@@ -361,7 +368,8 @@ def overhead_once(check, setting):
 
 @row("overhead", 60, alone=True)
 def overhead(check):
-    """Turns plain, lean, default, default, lean, plain: drift hits all alike, and plain against plain shows the noise."""
+    """By turns plain, lean, default, default, lean, plain: drift hits all alike, and the two plain halves (A/A) show
+    the noise."""
     order = ["plain", "lean", "default", "default", "lean", "plain"]
     figures = {setting: [] for setting in order}
     for _ in range(OVERHEAD_ROUNDS):
