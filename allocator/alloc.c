@@ -1,0 +1,33 @@
+/* Allocating: the fast path. What is not free for the request yet is reclaim.c's business. */
+#include "allocator/live.h"
+#include "allocator/reclaim.h"
+#include "shim/base/err.h"
+
+/* No device has more: keeps sums of sizes from wrapping. */
+#define SIZE_MAX_BYTES (1ull << 46)
+
+int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+{
+	uint64_t size_bytes = request->size_bytes;
+	int error = GS_E_NOT_FOUND;
+
+	if (size_bytes == 0)
+		return GS_E_INVALID;
+	if (size_bytes <= SIZE_MAX_BYTES && !request->plain) {
+		size_bytes = gsa_round_up(size_bytes, GSA_ROUND_BYTES);
+		gsb_lock_acquire(&allocator->lock);
+		error = gsa_live_serve(allocator, request, size_bytes, ret_block);
+		if (error == GS_OK)
+			allocator->stats.hits++;
+		gsb_lock_release(&allocator->lock);
+	}
+	if (error == GS_E_NOT_FOUND)
+		error = size_bytes <= SIZE_MAX_BYTES ? gsa_reclaim_serve(allocator, request, size_bytes, ret_block)
+						     : GS_E_NO_MEMORY;
+	if (error == GS_E_NO_MEMORY) {
+		gsb_lock_acquire(&allocator->lock);
+		allocator->stats.out_of_memory++;
+		gsb_lock_release(&allocator->lock);
+	}
+	return error;
+}

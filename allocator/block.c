@@ -1,0 +1,121 @@
+/* See block.h. */
+#include "allocator/block.h"
+
+#include "allocator/stats.h"
+#include "allocator/tag.h"
+#include "allocator/tree.h"
+#include "shim/base/assert.h"
+
+static struct gsa_block **tree_of(struct gsa *allocator, const struct gsa_block *block)
+{
+	enum gsa_cut cut;
+
+	if (block->state == GSA_BLOCK_UNMAPPED)
+		return &allocator->holes;
+	cut = block->segment->kind == GSA_SEGMENT_PLAIN ? GSA_CUT_WHOLE : GSA_CUT_ANY;
+	return block->state == GSA_BLOCK_PENDING ? &block->tag->trees[cut] : &allocator->idle[cut];
+}
+
+static bool alike(const struct gsa_block *block, const struct gsa_block *other)
+{
+	return other != NULL && other->state == block->state && other->tag == block->tag &&
+	       other->segment == block->segment;
+}
+
+/* Both detached; rear follows front. */
+static void merge(struct gsa *allocator, struct gsa_block *front, struct gsa_block *rear)
+{
+	gsb_debug_assert(front->next == rear && gsa_block_end(front) == rear->address);
+	if (rear->free_serial > front->free_serial) {
+		front->free_serial = rear->free_serial;
+		front->freed_on = rear->freed_on;
+		front->asked_bytes = rear->asked_bytes;
+		front->owner = rear->owner;
+		front->pool = rear->pool;
+		front->serial = rear->serial;
+		front->time_ns = rear->time_ns;
+		front->stream_id = rear->stream_id;
+		front->origin = rear->origin;
+		front->stack = rear->stack;
+		front->thread = rear->thread;
+	}
+	front->size_bytes += rear->size_bytes;
+	front->next = rear->next;
+	if (rear->next != NULL)
+		rear->next->prev = front;
+	gsb_slab_give(&allocator->block_slab, rear);
+}
+
+void gsa_block_leave(struct gsa *allocator, struct gsa_block *block)
+{
+	gsb_debug_assert(block->state != GSA_BLOCK_LIVE);
+	gsa_tree_remove(tree_of(allocator, block), block);
+	gsa_stats_leave(allocator, block);
+	if (block->state == GSA_BLOCK_PENDING)
+		gsa_tag_pull(block->tag, block);
+	block->tag = NULL;
+}
+
+struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *block, enum gsa_block_state state,
+				   struct gsa_tag *tag)
+{
+	struct gsa_block *front = block->prev;
+
+	gsb_debug_assert((tag != NULL) == (state == GSA_BLOCK_PENDING));
+	block->state = state;
+	block->tag = tag;
+	if (alike(block, block->next)) {
+		gsa_block_leave(allocator, block->next);
+		merge(allocator, block, block->next);
+	}
+	if (alike(block, front)) {
+		gsa_block_leave(allocator, front);
+		merge(allocator, front, block);
+		block = front;
+		block->tag = tag;
+	}
+	gsa_tree_insert(tree_of(allocator, block), block);
+	gsa_stats_enter(allocator, block);
+	if (state == GSA_BLOCK_PENDING)
+		gsa_tag_push(tag, block);
+	return block;
+}
+
+struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
+{
+	struct gsa_block *rear = gsb_slab_take(&allocator->block_slab);
+	struct gsa_block **tree = tree_of(allocator, block);
+
+	gsb_assert(rear != NULL && size_bytes > 0 && size_bytes < block->size_bytes);
+	gsa_tree_remove(tree, block);
+	*rear = *block;
+	rear->address += size_bytes;
+	rear->size_bytes -= size_bytes;
+	rear->prev = block;
+	if (rear->next != NULL)
+		rear->next->prev = rear;
+	block->size_bytes = size_bytes;
+	block->next = rear;
+	if (block->state == GSA_BLOCK_PENDING)
+		gsa_tag_push_behind(block->tag, block, rear);
+	gsa_tree_insert(tree, block);
+	gsa_tree_insert(tree, rear);
+	return rear;
+}
+
+struct gsa_block *gsa_block_take(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
+{
+	struct gsa_block *last = block;
+	uint64_t before = 0;
+
+	for (; before + last->size_bytes < size_bytes; last = last->next)
+		before += last->size_bytes;
+	if (before + last->size_bytes > size_bytes)
+		gsa_block_cut(allocator, last, size_bytes - before);
+	gsa_block_leave(allocator, block);
+	while (block->size_bytes < size_bytes) {
+		gsa_block_leave(allocator, block->next);
+		merge(allocator, block, block->next);
+	}
+	return block;
+}

@@ -1,0 +1,26 @@
+/* Blocks: cutting, merging, and moving between the trees and states. ALLOCATOR lock held for all of these.
+ *
+ * A block is *entered* (in a tree and in the books of its state) or *detached*. Functions say which they want.
+ * Whatever is split or merged, the node at the front stays the node of the front. */
+#ifndef GSA_BLOCK_H
+#define GSA_BLOCK_H
+
+#include "allocator/types.h"
+
+/* Detached -> entered as `state`, under `tag` if PENDING (else NULL), first merged with neighbours that are alike.
+ * Returns the block it has become part of. Not for LIVE. Cannot fail. */
+struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *block, enum gsa_block_state state,
+				   struct gsa_tag *tag);
+
+/* Entered, free -> detached. */
+void gsa_block_leave(struct gsa *allocator, struct gsa_block *block);
+
+/* Cuts an entered free block in two that are as free as it was; the caller changes one of them before it lets the lock
+ * go. Takes one node from block_slab, which must have been reserved. Returns the rear part. */
+struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes);
+
+/* Merges the free block with as many of its successors as it takes, all of them entered and free, cuts off what is too
+ * much and returns the rest detached. Takes at most one node. */
+struct gsa_block *gsa_block_take(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes);
+
+#endif

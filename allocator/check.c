@@ -1,0 +1,191 @@
+/* Walks everything and asserts every equation of types.h. */
+#include "allocator/tree.h"
+#include "allocator/types.h"
+#include "shim/base/assert.h"
+
+struct totals {
+	uint64_t live_count;
+	uint64_t asked_bytes;
+	uint64_t asked_by_bytes[GSA_ORIGIN_COUNT];
+	uint64_t state_bytes[GSA_BLOCK_UNMAPPED + 1];
+	uint64_t state_count[GSA_BLOCK_UNMAPPED + 1];
+	uint64_t handle_bytes;
+	uint64_t arena_mapped_bytes;
+	uint64_t mapped_bytes;
+};
+
+static bool in_tree(struct gsa_block *tree, const struct gsa_block *block)
+{
+	return gsa_tree_above(tree, block->size_bytes, block->address) == block;
+}
+
+static uint64_t tree_count(const struct gsa_block *tree)
+{
+	return tree == NULL ? 0 : 1 + tree_count(tree->left) + tree_count(tree->right);
+}
+
+static void check_block(struct gsa *allocator, const struct gsa_block *block, struct totals *totals)
+{
+	enum gsa_cut cut = GSA_CUT_ANY;
+
+	gsb_assert(block->size_bytes > 0);
+	gsb_assert((block->segment == NULL) == (block->state == GSA_BLOCK_UNMAPPED));
+	gsb_assert((block->tag != NULL) == (block->state == GSA_BLOCK_PENDING));
+	gsb_assert(block->free_serial <= allocator->free_serial);
+	if (block->segment != NULL && block->segment->kind == GSA_SEGMENT_PLAIN)
+		cut = GSA_CUT_WHOLE;
+	totals->state_bytes[block->state] += block->size_bytes;
+	totals->state_count[block->state]++;
+	switch (block->state) {
+	case GSA_BLOCK_LIVE:
+		gsb_assert(gsa_map_find(&allocator->live, block->address) == block);
+		gsb_assert(block->asked_bytes > 0 && block->asked_bytes <= block->size_bytes);
+		totals->asked_bytes += block->asked_bytes;
+		totals->asked_by_bytes[block->origin] += block->asked_bytes;
+		break;
+	case GSA_BLOCK_PENDING:
+		gsb_assert(in_tree(block->tag->trees[cut], block));
+		break;
+	case GSA_BLOCK_IDLE:
+		gsb_assert(in_tree(allocator->idle[cut], block));
+		break;
+	case GSA_BLOCK_UNMAPPED:
+		gsb_assert(in_tree(allocator->holes, block));
+		break;
+	}
+}
+
+static void check_arena(struct gsa *allocator, struct totals *totals)
+{
+	uint64_t unit_bytes = allocator->options.granularity_bytes;
+	const struct gsa_block *before = NULL;
+	uint64_t at = allocator->arena_address;
+
+	for (const struct gsa_block *block = allocator->arena_first; block != NULL; block = block->next) {
+		gsb_assert(block->address == at && block->prev == before);
+		gsb_assert(block->address % GSA_ROUND_BYTES == 0 && block->size_bytes % GSA_ROUND_BYTES == 0);
+		if (before != NULL && before->segment == block->segment && before->state == block->state)
+			gsb_assert(block->state == GSA_BLOCK_LIVE || before->tag != block->tag);
+		if (block->state == GSA_BLOCK_UNMAPPED)
+			gsb_assert(at % unit_bytes == 0 && block->size_bytes % unit_bytes == 0);
+		check_block(allocator, block, totals);
+		at += block->size_bytes;
+		before = block;
+	}
+	gsb_assert(allocator->arena_address == 0 || at == allocator->arena_address + allocator->options.arena_bytes);
+}
+
+/* Handles follow one another without a gap exactly where blocks are mapped. */
+static void check_handles(struct gsa *allocator, struct totals *totals)
+{
+	const struct gsa_block *block = allocator->arena_first;
+	const struct gsa_handle *handle = gsa_map_ceiling(&allocator->handles, 0);
+
+	for (; handle != NULL; handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes)) {
+		uint64_t end = handle->address + handle->size_bytes;
+
+		for (; block != NULL && block->address < end; block = block->next)
+			gsb_assert(gsa_block_end(block) <= handle->address || block->state != GSA_BLOCK_UNMAPPED);
+		if (block != NULL && block->address > end)
+			block = block->prev;
+		totals->handle_bytes += handle->size_bytes;
+	}
+}
+
+static void check_segments(struct gsa *allocator, struct totals *totals)
+{
+	const struct gsa_segment *segment;
+
+	for (uint64_t at = 0; (segment = gsa_map_ceiling(&allocator->segments, at)) != NULL;
+	     at = segment->address + GSA_MAP_UNIT_BYTES) {
+		uint64_t bytes = 0;
+
+		gsb_assert(segment->first->address == segment->address);
+		totals->mapped_bytes += segment->mapped_bytes;
+		if (segment->kind == GSA_SEGMENT_PLAIN) {
+			gsb_assert(segment->first->segment == segment && segment->first->next == NULL);
+			gsb_assert(segment->first->size_bytes == segment->mapped_bytes);
+			gsb_assert(!segment->exact || segment->first->state == GSA_BLOCK_LIVE);
+			check_block(allocator, segment->first, totals);
+			continue;
+		}
+		for (const struct gsa_block *block = segment->first; block != NULL; block = block->next)
+			bytes += block->segment == segment ? block->size_bytes : 0;
+		gsb_assert(bytes == segment->mapped_bytes);
+		totals->arena_mapped_bytes += segment->mapped_bytes;
+	}
+}
+
+static uint64_t check_tags(struct gsa *allocator)
+{
+	uint64_t count = 0;
+	uint64_t pending_bytes = 0;
+
+	gsb_assert(allocator->streamless.stream.id == 0 && allocator->streamless.prev == NULL);
+	for (const struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next) {
+		const struct gsa_block *older = NULL;
+		uint64_t bytes = 0;
+		unsigned fence_count = 0;
+
+		gsb_assert(tag->next == NULL || tag->next->prev == tag);
+		for (const struct gsa_block *block = tag->oldest; block != NULL; block = block->queue_next) {
+			gsb_assert(block->tag == tag && block->queue_prev == older);
+			gsb_assert(older == NULL || older->free_serial <= block->free_serial);
+			bytes += block->size_bytes;
+			count++;
+			older = block;
+		}
+		gsb_assert(tag->newest == older && tag->bytes == bytes);
+		for (const struct gsa_fence *fence = tag->fences; fence != NULL; fence = fence->next) {
+			gsb_assert(fence->tag == tag && fence->cover <= allocator->free_serial);
+			fence_count++;
+		}
+		gsb_assert(tag->fence_count == fence_count);
+		pending_bytes += bytes;
+	}
+	gsb_assert(pending_bytes == allocator->stats.pending_bytes.now);
+	return count;
+}
+
+static void check_stats(const struct gsa_stats *stats, const struct totals *totals)
+{
+	gsb_assert(stats->live_count.now == totals->live_count);
+	gsb_assert(stats->live_count.now == totals->state_count[GSA_BLOCK_LIVE]);
+	gsb_assert(stats->live_count.now == stats->allocs - stats->frees);
+	gsb_assert(stats->allocated_bytes.now == totals->asked_bytes);
+	gsb_assert(stats->allocated_legacy_bytes.now == totals->asked_by_bytes[GSA_ORIGIN_LEGACY]);
+	gsb_assert(stats->allocated_async_bytes.now == totals->asked_by_bytes[GSA_ORIGIN_ASYNC]);
+	gsb_assert(stats->rounded_bytes.now == totals->state_bytes[GSA_BLOCK_LIVE]);
+	gsb_assert(stats->pending_bytes.now == totals->state_bytes[GSA_BLOCK_PENDING]);
+	gsb_assert(stats->idle_bytes.now == totals->state_bytes[GSA_BLOCK_IDLE]);
+	gsb_assert(stats->reserved_bytes.now ==
+		   stats->rounded_bytes.now + stats->pending_bytes.now + stats->idle_bytes.now);
+	gsb_assert(stats->reserved_bytes.now == totals->mapped_bytes);
+#define CHECK_PEAK(name, text) gsb_assert(stats->name.now <= stats->name.peak);
+	GSA_GAUGES(CHECK_PEAK)
+#undef CHECK_PEAK
+}
+
+void gsa_check(struct gsa *allocator)
+{
+	struct totals totals = {0};
+	const struct gsa_block *block;
+
+	gsb_lock_acquire(&allocator->grow_lock);
+	gsb_lock_acquire(&allocator->lock);
+	check_arena(allocator, &totals);
+	check_handles(allocator, &totals);
+	check_segments(allocator, &totals);
+	for (uint64_t at = 0; (block = gsa_map_ceiling(&allocator->live, at)) != NULL; at = gsa_block_end(block)) {
+		gsb_assert(block->state == GSA_BLOCK_LIVE);
+		totals.live_count++;
+	}
+	gsb_assert(totals.handle_bytes == totals.arena_mapped_bytes);
+	gsb_assert(check_tags(allocator) == totals.state_count[GSA_BLOCK_PENDING]);
+	gsb_assert(tree_count(allocator->idle[GSA_CUT_ANY]) + tree_count(allocator->idle[GSA_CUT_WHOLE]) ==
+		   totals.state_count[GSA_BLOCK_IDLE]);
+	gsb_assert(tree_count(allocator->holes) == totals.state_count[GSA_BLOCK_UNMAPPED]);
+	check_stats(&allocator->stats, &totals);
+	gsb_lock_release(&allocator->lock);
+	gsb_lock_release(&allocator->grow_lock);
+}

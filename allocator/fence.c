@@ -1,0 +1,201 @@
+/* See fence.h. The lock is let go around every driver call; refs keep a fence, pins keep a tag meanwhile. */
+#include "allocator/fence.h"
+
+#include "allocator/tag.h"
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+
+void gsa_fences_expire(struct gsa *allocator, struct gsa_tag *tag, uint64_t before)
+{
+	struct gsa_fence **link = &tag->fences;
+
+	while (*link != NULL) {
+		struct gsa_fence *fence = *link;
+
+		if (fence->cover > before) {
+			link = &fence->next;
+			continue;
+		}
+		*link = fence->next;
+		tag->fence_count--;
+		fence->tag = NULL;
+		if (fence->refs == 0) {
+			fence->next = allocator->spent;
+			allocator->spent = fence;
+		}
+	}
+}
+
+void gsa_fences_drain(struct gsa *allocator)
+{
+	struct gsa_fence *spent;
+
+	gsb_lock_acquire(&allocator->lock);
+	while ((spent = allocator->spent) != NULL) {
+		uint64_t value = spent->value;
+
+		allocator->spent = spent->next;
+		gsb_slab_give(&allocator->fence_slab, spent);
+		gsb_lock_release(&allocator->lock);
+		allocator->ops.fence_drop(allocator->device, value);
+		gsb_lock_acquire(&allocator->lock);
+	}
+	gsb_lock_release(&allocator->lock);
+}
+
+static void fence_unref(struct gsa *allocator, struct gsa_fence *fence)
+{
+	if (--fence->refs > 0 || fence->tag != NULL)
+		return;
+	fence->next = allocator->spent;
+	allocator->spent = fence;
+}
+
+static void fence_done(struct gsa *allocator, struct gsa_fence *fence)
+{
+	struct gsa_tag *tag = fence->tag;
+
+	if (tag == NULL)
+		return;
+	if (tag == &allocator->streamless)
+		gsa_tags_idle(allocator, fence->cover);
+	else
+		gsa_tag_idle(allocator, tag, fence->cover);
+}
+
+/* Lock held; let go meanwhile. Returns the new fence, NULL when there is none; ret_error, if not NULL, says why. */
+static struct gsa_fence *record(struct gsa *allocator, struct gsa_tag *tag, int *ret_error)
+{
+	struct gsa_fence *fence = gsb_slab_take(&allocator->fence_slab);
+	struct gsa_fence **link = &tag->fences;
+	struct gsa_stream stream = tag->stream;
+	int error;
+
+	if (fence == NULL) {
+		*ret_error = GS_E_NO_HOST_MEMORY;
+		return NULL;
+	}
+	fence->cover = allocator->free_serial;
+	tag->pins++;
+	gsb_lock_release(&allocator->lock);
+	error = stream.id == 0 ? allocator->ops.fence_all(allocator->device, &fence->value)
+			       : allocator->ops.fence_stream(allocator->device, &stream, &fence->value);
+	gsb_lock_acquire(&allocator->lock);
+	tag->pins--;
+	if (error != GS_OK) {
+		gsb_slab_give(&allocator->fence_slab, fence);
+		*ret_error = error;
+		return NULL;
+	}
+	while (*link != NULL)
+		link = &(*link)->next;
+	*link = fence;
+	fence->tag = tag;
+	tag->fence_count++;
+	if (fence->cover > tag->covered)
+		tag->covered = fence->cover;
+	allocator->stats.fences++;
+	return fence;
+}
+
+/* Records for a tag, and deals with a stream that is gone. Lock held; let go meanwhile. The tag may be gone after. */
+static void record_or_orphan(struct gsa *allocator, struct gsa_tag *tag, bool ending)
+{
+	int error = GS_OK;
+
+	if (record(allocator, tag, &error) == NULL && tag != &allocator->streamless &&
+	    (ending || error == GS_E_NOT_FOUND))
+		gsa_tag_orphan(allocator, tag);
+	else
+		gsa_tag_retire(allocator, tag);
+}
+
+/* The first fence of some tag that this round has not asked about. */
+static struct gsa_fence *next_to_poll(struct gsa *allocator, uint64_t round)
+{
+	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
+		if (tag->fences != NULL && tag->fences->round < round)
+			return tag->fences;
+	return NULL;
+}
+
+void gsa_fences_poll(struct gsa *allocator)
+{
+	struct gsa_fence *fence;
+	uint64_t round;
+
+	gsb_lock_acquire(&allocator->lock);
+	round = ++allocator->round;
+	while ((fence = next_to_poll(allocator, round)) != NULL) {
+		int answer;
+
+		fence->round = round;
+		fence->refs++;
+		gsb_lock_release(&allocator->lock);
+		answer = allocator->ops.fence_poll(allocator->device, fence->value);
+		gsb_lock_acquire(&allocator->lock);
+		if (answer == 1)
+			fence_done(allocator, fence);
+		fence_unref(allocator, fence);
+	}
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_drain(allocator);
+}
+
+static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes, uint64_t round)
+{
+	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
+		if (tag->round < round && tag->bytes > 0 && tag->bytes >= least_bytes &&
+		    tag->newest->free_serial > tag->covered && tag->fence_count < GSA_TAG_FENCES_MAX &&
+		    (except_id == 0 || tag->stream.id != except_id))
+			return tag;
+	return NULL;
+}
+
+void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes)
+{
+	struct gsa_tag *tag;
+	uint64_t round;
+
+	gsb_lock_acquire(&allocator->lock);
+	round = ++allocator->round;
+	while ((tag = next_to_record(allocator, except_id, least_bytes, round)) != NULL) {
+		tag->round = round;
+		record_or_orphan(allocator, tag, false);
+	}
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_poll(allocator);
+}
+
+bool gsa_fences_wait(struct gsa *allocator)
+{
+	struct gsa_fence *fence;
+	int error = GS_OK;
+
+	gsb_lock_acquire(&allocator->lock);
+	fence = record(allocator, &allocator->streamless, &error);
+	if (fence != NULL) {
+		fence->refs++;
+		gsb_lock_release(&allocator->lock);
+		error = allocator->ops.fence_wait(allocator->device, fence->value);
+		gsb_lock_acquire(&allocator->lock);
+		if (error == GS_OK)
+			fence_done(allocator, fence);
+		fence_unref(allocator, fence);
+	}
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_drain(allocator);
+	return error == GS_OK;
+}
+
+void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id)
+{
+	struct gsa_tag *tag;
+
+	gsb_lock_acquire(&allocator->lock);
+	tag = gsa_tag_find(allocator, stream_id);
+	if (tag != NULL && tag->bytes > 0 && tag->newest->free_serial > tag->covered)
+		record_or_orphan(allocator, tag, true);
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_drain(allocator);
+}

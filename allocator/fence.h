@@ -1,0 +1,30 @@
+/* Fences: recording, asking, and giving them back. Nothing here is called with a lock held unless it says so; the
+ * driver is never called with one.
+ *
+ * A fence covers exactly the frees whose serial is at most the serial read before it was recorded: work submitted
+ * before such a free was submitted before the fence. */
+#ifndef GSA_FENCE_H
+#define GSA_FENCE_H
+
+#include "allocator/types.h"
+
+/* Asks the driver about the fences under way; what they cover becomes idle. */
+void gsa_fences_poll(struct gsa *allocator);
+
+/* Records a fence for every tag but `except_id` (0: for all) that holds at least least_bytes not covered by one, then
+ * polls. */
+void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes);
+
+/* Blocks the host until everything freed so far is idle. False when that cannot be had now. */
+bool gsa_fences_wait(struct gsa *allocator);
+
+/* Records the fence of a tag whose stream is about to go, however many it has already. */
+void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id);
+
+/* Fences of the tag that cover no more than `before` have nothing more to say. ALLOCATOR lock held. */
+void gsa_fences_expire(struct gsa *allocator, struct gsa_tag *tag, uint64_t before);
+
+/* Gives fences that have nothing more to say back to the driver. */
+void gsa_fences_drain(struct gsa *allocator);
+
+#endif

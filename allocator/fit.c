@@ -1,0 +1,115 @@
+/* See fit.h. */
+#include "allocator/fit.h"
+
+#include "allocator/block.h"
+#include "allocator/tag.h"
+#include "allocator/tree.h"
+
+struct gsa_tag *gsa_fit_tag(struct gsa *allocator, const struct gsa_request *request)
+{
+	return request->stream != NULL ? gsa_tag_find(allocator, request->stream->id) : NULL;
+}
+
+static bool usable(const struct gsa_block *block, const struct gsa_tag *tag)
+{
+	return block->state == GSA_BLOCK_IDLE || (block->state == GSA_BLOCK_PENDING && block->tag == tag);
+}
+
+uint64_t gsa_fit_before(const struct gsa_block *block, const struct gsa_tag *tag)
+{
+	uint64_t bytes = 0;
+
+	while ((block = block->prev) != NULL && usable(block, tag))
+		bytes += block->size_bytes;
+	return bytes;
+}
+
+uint64_t gsa_fit_after(const struct gsa_block *block, const struct gsa_tag *tag)
+{
+	uint64_t bytes = 0;
+
+	while ((block = block->next) != NULL && usable(block, tag))
+		bytes += block->size_bytes;
+	return bytes;
+}
+
+static struct gsa_block *smaller(struct gsa_block *block, struct gsa_block *other)
+{
+	if (block == NULL || (other != NULL && other->size_bytes <= block->size_bytes))
+		return other;
+	return block;
+}
+
+/* A cached plain segment of the same owner that is not much too large. */
+static struct gsa_block *whole_fit(struct gsa_block *tree, const struct gsa_request *request, uint64_t size_bytes)
+{
+	uint64_t most_bytes = size_bytes + size_bytes / (GSA_PLAIN_WASTE_SHARE - 1);
+	struct gsa_block *block = gsa_tree_above(tree, size_bytes, 0);
+
+	while (block != NULL && block->size_bytes <= most_bytes && block->segment->owner != request->owner)
+		block = gsa_tree_above(tree, block->size_bytes, block->address + 1);
+	return block != NULL && block->size_bytes <= most_bytes ? block : NULL;
+}
+
+/* The smallest run of neighbours that are idle or freed under the tag, with at least one of the latter (idle neighbours
+ * alone have merged already), and long enough. Returns its first block. */
+static struct gsa_block *run_fit(struct gsa_tag *tag, uint64_t size_bytes)
+{
+	struct gsa_block *best = NULL;
+	uint64_t best_bytes = UINT64_MAX;
+
+	for (struct gsa_block *block = tag->oldest; block != NULL; block = block->queue_next) {
+		struct gsa_segment *segment = block->segment;
+		struct gsa_block *first = block;
+		uint64_t bytes = block->size_bytes;
+
+		if (segment->kind == GSA_SEGMENT_PLAIN)
+			continue;
+		if (block->prev != NULL && block->prev->segment == segment && usable(block->prev, tag)) {
+			first = block->prev;
+			bytes += first->size_bytes;
+			if (first->prev != NULL && first->prev->segment == segment && usable(first->prev, tag))
+				continue; /* another block of the tag comes earlier in this run */
+		}
+		for (struct gsa_block *next = block->next;
+		     next != NULL && next->segment == segment && usable(next, tag); next = next->next)
+			bytes += next->size_bytes;
+		if (bytes >= size_bytes && bytes < best_bytes) {
+			best = first;
+			best_bytes = bytes;
+		}
+	}
+	return best;
+}
+
+static bool changes_stream(const struct gsa_block *block, const struct gsa_request *request)
+{
+	return block->state == GSA_BLOCK_IDLE && block->freed_on != 0 &&
+	       (request->stream == NULL || block->freed_on != request->stream->id);
+}
+
+struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes)
+{
+	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
+	struct gsa_block *best = gsa_tree_above(allocator->idle[GSA_CUT_ANY], size_bytes, 0);
+
+	if (tag != NULL)
+		best = smaller(best, gsa_tree_above(tag->trees[GSA_CUT_ANY], size_bytes, 0));
+	if (best == NULL) {
+		best = whole_fit(allocator->idle[GSA_CUT_WHOLE], request, size_bytes);
+		if (tag != NULL)
+			best = smaller(best, whole_fit(tag->trees[GSA_CUT_WHOLE], request, size_bytes));
+		if (best != NULL)
+			size_bytes = best->size_bytes;
+	}
+	if (best == NULL && tag != NULL)
+		best = run_fit(tag, size_bytes);
+	if (best == NULL)
+		return NULL;
+	if (changes_stream(best, request))
+		allocator->stats.cross_stream++;
+	best = gsa_block_take(allocator, best, size_bytes);
+	if (tag != NULL)
+		gsa_tag_retire(allocator, tag);
+	return best;
+}

@@ -1,0 +1,145 @@
+/* Freeing, and the news by which freed memory becomes idle. Nothing here can fail for lack of anything. */
+#include "allocator/block.h"
+#include "allocator/fence.h"
+#include "allocator/live.h"
+#include "allocator/plain.h"
+#include "allocator/segment.h"
+#include "allocator/tag.h"
+#include "shim/base/err.h"
+
+int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
+{
+	struct gsa_block_info info;
+	struct gsa_block *block;
+	bool exact;
+	int error;
+
+	gsb_lock_acquire(&allocator->lock);
+	block = gsa_map_find(&allocator->live, address);
+	if (block == NULL || block->address != address) {
+		gsb_lock_release(&allocator->lock);
+		return GS_E_NOT_FOUND;
+	}
+	gsa_live_describe(block, &info);
+	exact = block->segment->exact;
+	gsa_live_leave(allocator, block);
+	if (exact) {
+		gsa_plain_forget(allocator, block);
+	} else {
+		struct gsa_tag *tag = gsa_tag_for(allocator, stream);
+
+		block->freed_on = tag->stream.id;
+		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+	}
+	gsb_lock_release(&allocator->lock);
+	if (ret_block != NULL)
+		*ret_block = info;
+	if (!exact)
+		return GS_OK;
+	error = allocator->ops.plain_free(allocator->device, address);
+	gsa_segment_tell(allocator, false, address, info.reserved_bytes);
+	return error;
+}
+
+uint64_t gsa_free_serial(struct gsa *allocator)
+{
+	uint64_t serial;
+
+	gsb_lock_acquire(&allocator->lock);
+	serial = allocator->free_serial;
+	gsb_lock_release(&allocator->lock);
+	return serial;
+}
+
+void gsa_device_idle(struct gsa *allocator, uint64_t before)
+{
+	gsb_lock_acquire(&allocator->lock);
+	gsa_tags_idle(allocator, before);
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_drain(allocator);
+}
+
+void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
+{
+	struct gsa_tag *tag;
+
+	gsb_lock_acquire(&allocator->lock);
+	tag = gsa_tag_find(allocator, stream_id);
+	if (tag != NULL)
+		gsa_tag_idle(allocator, tag, before);
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_drain(allocator);
+}
+
+void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream)
+{
+	gsa_fences_stream_ending(allocator, stream->id);
+}
+
+/* Plain segments die with the context: they leave the books and come back as a list through queue_next. */
+static struct gsa_block *bury_plain(struct gsa *allocator, uint64_t owner, size_t *live_count)
+{
+	struct gsa_segment *segment;
+	struct gsa_block *buried = NULL;
+
+	for (uint64_t at = 0; (segment = gsa_map_ceiling(&allocator->segments, at)) != NULL;
+	     at = segment->address + GSA_MAP_UNIT_BYTES) {
+		struct gsa_block *block = segment->first;
+
+		if (segment->kind != GSA_SEGMENT_PLAIN || segment->owner != owner)
+			continue;
+		if (block->state == GSA_BLOCK_LIVE) {
+			gsa_live_leave(allocator, block);
+			++*live_count;
+		} else {
+			gsa_block_leave(allocator, block);
+		}
+		gsa_map_remove(&allocator->segments, &allocator->map_slabs, segment->address);
+		block->queue_next = buried;
+		buried = block;
+	}
+	return buried;
+}
+
+static void free_live_of(struct gsa *allocator, uint64_t owner, size_t *live_count)
+{
+	struct gsa_block *block;
+
+	for (uint64_t at = 0; (block = gsa_map_ceiling(&allocator->live, at)) != NULL;) {
+		at = gsa_block_end(block);
+		if (block->owner != owner)
+			continue;
+		gsa_live_leave(allocator, block);
+		gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
+		++*live_count;
+	}
+}
+
+size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)
+{
+	struct gsa_block *buried;
+	struct gsa_tag *next;
+	size_t live_count = 0;
+
+	gsb_lock_acquire(&allocator->lock);
+	buried = bury_plain(allocator, owner, &live_count);
+	free_live_of(allocator, owner, &live_count);
+	for (struct gsa_tag *tag = allocator->streamless.next; tag != NULL; tag = next) {
+		next = tag->next;
+		if (tag->stream.owner == owner)
+			gsa_tag_idle(allocator, tag, UINT64_MAX);
+	}
+	gsb_lock_release(&allocator->lock);
+	gsa_fences_drain(allocator);
+	while (buried != NULL) {
+		struct gsa_block *block = buried;
+
+		buried = block->queue_next;
+		gsa_segment_tell(allocator, false, block->address, block->size_bytes);
+		gsb_lock_acquire(&allocator->lock);
+		gsb_slab_give(&allocator->segment_slab, block->segment);
+		gsb_slab_give(&allocator->block_slab, block);
+		gsb_lock_release(&allocator->lock);
+	}
+	return live_count;
+}

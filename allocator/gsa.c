@@ -1,0 +1,82 @@
+/* The allocator as a whole: its beginning, its end, and what is seen from outside. */
+#include "allocator/gsa.h"
+
+#include "allocator/arena.h"
+#include "allocator/live.h"
+#include "allocator/plain.h"
+#include "shim/base/err.h"
+#include "shim/base/os.h"
+
+int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device, const struct gsa_options *options)
+{
+	uint64_t unit_bytes = options->granularity_bytes;
+	struct gsa *allocator;
+
+	if (options->use_vmm && (unit_bytes < GSA_ROUND_BYTES || (unit_bytes & (unit_bytes - 1)) != 0))
+		return GS_E_INVALID;
+	allocator = gsb_os_pages_map(sizeof(*allocator));
+	if (allocator == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	allocator->ops = *ops;
+	allocator->device = device;
+	allocator->options = *options;
+	if (options->use_vmm)
+		allocator->options.arena_bytes = gsa_round_up(options->arena_bytes, unit_bytes);
+	else
+		allocator->options.granularity_bytes = GSA_ROUND_BYTES;
+	allocator->plain_only = !options->use_vmm;
+	gsb_lock_init(&allocator->grow_lock, GSB_RANK_GROW);
+	gsb_lock_init(&allocator->lock, GSB_RANK_ALLOCATOR);
+	gsb_slab_init(&allocator->block_slab, sizeof(struct gsa_block));
+	gsb_slab_init(&allocator->segment_slab, sizeof(struct gsa_segment));
+	gsb_slab_init(&allocator->handle_slab, sizeof(struct gsa_handle));
+	gsb_slab_init(&allocator->tag_slab, sizeof(struct gsa_tag));
+	gsb_slab_init(&allocator->fence_slab, sizeof(struct gsa_fence));
+	gsa_map_slabs_init(&allocator->map_slabs);
+	*ret_allocator = allocator;
+	return GS_OK;
+}
+
+void gsa_fini(struct gsa *allocator)
+{
+	gsa_device_idle(allocator, UINT64_MAX);
+	gsa_plain_fini(allocator);
+	gsa_arena_fini(allocator);
+	gsb_os_pages_unmap(allocator, sizeof(*allocator));
+}
+
+void gsa_reset_locks(struct gsa *allocator)
+{
+	gsb_lock_reset(&allocator->grow_lock);
+	gsb_lock_reset(&allocator->lock);
+}
+
+static void visit_block(const struct gsa_visitor *visitor, const struct gsa_block *block)
+{
+	struct gsa_block_info info;
+
+	if (block->state != GSA_BLOCK_UNMAPPED && visitor->block != NULL) {
+		gsa_live_describe(block, &info);
+		visitor->block(visitor->user, block->state, &info);
+	}
+}
+
+void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
+{
+	struct gsa_segment *segment;
+
+	gsb_lock_acquire(&allocator->lock);
+	for (uint64_t at = 0; (segment = gsa_map_ceiling(&allocator->segments, at)) != NULL;
+	     at = segment->address + GSA_MAP_UNIT_BYTES) {
+		if (segment->mapped_bytes == 0)
+			continue;
+		if (visitor->segment != NULL)
+			visitor->segment(visitor->user, segment->kind, segment->address, segment->mapped_bytes);
+		for (struct gsa_block *block = segment->first; block != NULL; block = block->next) {
+			if (segment->kind == GSA_SEGMENT_FIXED && block->segment != segment)
+				break;
+			visit_block(visitor, block);
+		}
+	}
+	gsb_lock_release(&allocator->lock);
+}

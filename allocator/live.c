@@ -1,0 +1,99 @@
+/* See live.h. */
+#include "allocator/live.h"
+
+#include "allocator/fit.h"
+#include "allocator/stats.h"
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+
+int gsa_live_reserve(struct gsa *allocator)
+{
+	int error = gsb_slab_reserve(&allocator->block_slab, 1);
+
+	return error != GS_OK ? error : gsa_map_reserve(&allocator->map_slabs, 1);
+}
+
+void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info)
+{
+	*ret_info = (struct gsa_block_info){
+	    .address = block->address,
+	    .size_bytes = block->asked_bytes,
+	    .reserved_bytes = block->size_bytes,
+	    .segment_address = block->segment->address,
+	    .segment_bytes = block->segment->mapped_bytes,
+	    .owner = block->owner,
+	    .pool = block->pool,
+	    .serial = block->serial,
+	    .time_ns = block->time_ns,
+	    .origin = block->origin,
+	    .plain = block->segment->kind == GSA_SEGMENT_PLAIN,
+	    .stack = block->stack,
+	    .thread = block->thread,
+	    .stream_id = block->stream_id,
+	};
+}
+
+void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
+		    struct gsa_block_info *ret_info)
+{
+	int error;
+
+	block->state = GSA_BLOCK_LIVE;
+	block->asked_bytes = request->size_bytes;
+	block->owner = request->owner;
+	block->pool = request->pool;
+	block->serial = ++allocator->alloc_serial;
+	block->time_ns = allocator->ops.now_ns(allocator->device);
+	block->stream_id = request->stream != NULL ? request->stream->id : 0;
+	block->origin = request->origin;
+	block->stack = request->stack;
+	block->thread = request->thread;
+	error = gsa_map_insert(&allocator->live, &allocator->map_slabs, block->address, block);
+	gsb_assert(error == GS_OK);
+	gsa_stats_enter(allocator, block);
+	allocator->stats.allocs++;
+	gsa_live_describe(block, ret_info);
+}
+
+void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
+{
+	gsa_map_remove(&allocator->live, &allocator->map_slabs, block->address);
+	gsa_stats_leave(allocator, block);
+	block->free_serial = ++allocator->free_serial;
+	block->freed_on = 0;
+	allocator->stats.frees++;
+}
+
+int gsa_live_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+		   struct gsa_block_info *ret_info)
+{
+	int error = gsa_live_reserve(allocator);
+	struct gsa_block *block;
+
+	if (error != GS_OK)
+		return error;
+	block = gsa_fit_take(allocator, request, size_bytes);
+	if (block == NULL)
+		return GS_E_NOT_FOUND;
+	gsa_live_enter(allocator, block, request, ret_info);
+	return GS_OK;
+}
+
+struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
+{
+	struct gsa_block *block = gsa_map_floor(&allocator->live, address);
+
+	return block != NULL && address >= block->address && address < gsa_block_end(block) ? block : NULL;
+}
+
+int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block)
+{
+	struct gsa_block *block;
+
+	gsb_lock_acquire(&allocator->lock);
+	block = gsa_live_at(allocator, address);
+	if (block != NULL)
+		gsa_live_describe(block, ret_block);
+	gsb_lock_release(&allocator->lock);
+	return block != NULL ? GS_OK : GS_E_NOT_FOUND;
+}

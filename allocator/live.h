@@ -1,0 +1,27 @@
+/* Live blocks: in the map by which addresses are found, in the books, with what the request said. ALLOCATOR lock held,
+ * for all of these. */
+#ifndef GSA_LIVE_H
+#define GSA_LIVE_H
+
+#include "allocator/types.h"
+
+/* Nodes for one gsa_live_enter and one cut; GS_E_NO_HOST_MEMORY. Holds until the lock is let go. */
+int gsa_live_reserve(struct gsa *allocator);
+
+/* Detached -> LIVE. */
+void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
+		    struct gsa_block_info *ret_info);
+
+/* LIVE -> detached, freed now. */
+void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
+
+/* Serves the request from memory that is free for it: GS_E_NOT_FOUND when there is none. */
+int gsa_live_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+		   struct gsa_block_info *ret_info);
+
+/* The live block that contains the address; NULL. */
+struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address);
+
+void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info);
+
+#endif

@@ -1,0 +1,22 @@
+/* Plain segments: single driver allocations. Cached whole where virtual memory is refused, or asked for one by one.
+ * Nothing here is called with a lock held unless it says so; the driver is never called with one. */
+#ifndef GSA_PLAIN_H
+#define GSA_PLAIN_H
+
+#include "allocator/types.h"
+
+/* Asks the driver for size_bytes and serves the request with them. exact: the driver gets it back when it is freed.
+ * GS_E_NO_MEMORY: device or limit are full. */
+int gsa_plain_grow(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes, bool exact,
+		   struct gsa_block_info *ret_info);
+
+/* Takes the segment and its detached block out of the books. ALLOCATOR lock held. */
+void gsa_plain_forget(struct gsa *allocator, struct gsa_block *block);
+
+/* Gives idle ones back, the largest first, until at most keep_bytes are idle. Returns the bytes given back. */
+uint64_t gsa_plain_trim(struct gsa *allocator, uint64_t keep_bytes);
+
+/* Gives everything back, whatever lies there. */
+void gsa_plain_fini(struct gsa *allocator);
+
+#endif

@@ -1,0 +1,133 @@
+/* See reclaim.h.
+ *
+ *   1. Memory freed on other streams whose fences are done by now.
+ *   2. New memory.
+ *   3. If there is none: idle memory elsewhere goes back to the driver, as much as is asked for, then all of it.
+ *   4. Wait for everything that was freed, as the driver would, and try 3 again.
+ *
+ * Where virtual memory has never worked, "out of memory" may be its way of refusing; then plain memory is asked once.
+ */
+#include "allocator/reclaim.h"
+
+#include "allocator/arena.h"
+#include "allocator/fence.h"
+#include "allocator/live.h"
+#include "allocator/plain.h"
+#include "shim/base/err.h"
+#include "shim/base/log.h"
+
+/* GS_E_NOT_FOUND: nothing free fits. */
+static int serve_free(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+		      struct gsa_block_info *ret_info)
+{
+	int error = GS_E_NOT_FOUND;
+
+	if (request->plain)
+		return error;
+	gsb_lock_acquire(&allocator->lock);
+	error = gsa_live_serve(allocator, request, size_bytes, ret_info);
+	gsb_lock_release(&allocator->lock);
+	return error;
+}
+
+static int serve_new(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+		     struct gsa_block_info *ret_info)
+{
+	int error;
+
+	if (request->plain)
+		return gsa_plain_grow(allocator, request, size_bytes, true, ret_info);
+	do
+		error = gsa_arena_grow(allocator, request, size_bytes, ret_info);
+	while (error == GS_E_BUSY);
+	return error == GS_E_UNSUPPORTED ? gsa_plain_grow(allocator, request, size_bytes, false, ret_info) : error;
+}
+
+static uint64_t read_idle(struct gsa *allocator)
+{
+	struct gsa_stats stats;
+
+	gsa_stats_read(allocator, &stats);
+	return stats.idle_bytes.now;
+}
+
+static uint64_t trim(struct gsa *allocator, uint64_t keep_bytes)
+{
+	return gsa_plain_trim(allocator, keep_bytes) + gsa_arena_trim(allocator, keep_bytes);
+}
+
+static int serve_by_trimming(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+			     struct gsa_block_info *ret_info)
+{
+	uint64_t lack_bytes = gsa_round_up(size_bytes, allocator->options.granularity_bytes);
+	uint64_t idle_bytes = read_idle(allocator);
+	int error = serve_free(allocator, request, size_bytes, ret_info);
+
+	if (error != GS_E_NOT_FOUND)
+		return error;
+	error = GS_E_NO_MEMORY;
+	if (idle_bytes > lack_bytes && trim(allocator, idle_bytes - lack_bytes) > 0)
+		error = serve_new(allocator, request, size_bytes, ret_info);
+	if (error == GS_E_NO_MEMORY && trim(allocator, 0) > 0)
+		error = serve_new(allocator, request, size_bytes, ret_info);
+	return error;
+}
+
+/* Pending memory is worth waiting for when there may be a block or a handle in it that is enough. */
+static bool worth_waiting(struct gsa *allocator, uint64_t size_bytes)
+{
+	struct gsa_stats stats;
+
+	gsa_stats_read(allocator, &stats);
+	if (size_bytes > allocator->options.granularity_bytes)
+		size_bytes = allocator->options.granularity_bytes;
+	return stats.pending_bytes.now >= size_bytes;
+}
+
+static int serve_plain_instead(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+			       struct gsa_block_info *ret_info)
+{
+	bool untried;
+	int error;
+
+	gsb_lock_acquire(&allocator->lock);
+	untried = !allocator->vmm_worked && !allocator->plain_only;
+	gsb_lock_release(&allocator->lock);
+	if (!untried || request->plain)
+		return GS_E_NO_MEMORY;
+	error = gsa_plain_grow(allocator, request, size_bytes, false, ret_info);
+	if (error != GS_OK)
+		return error;
+	gsa_arena_refuse(allocator, "creating memory", GS_E_NO_MEMORY);
+	return GS_OK;
+}
+
+int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+		      struct gsa_block_info *ret_info)
+{
+	uint64_t own_id = request->stream != NULL ? request->stream->id : 0;
+	uint64_t unit_bytes = allocator->options.granularity_bytes;
+	int error = GS_E_NOT_FOUND;
+
+	if (!request->plain) {
+		gsa_fences_gather(allocator, own_id, size_bytes < unit_bytes ? size_bytes : unit_bytes);
+		error = serve_free(allocator, request, size_bytes, ret_info);
+	}
+	if (error == GS_E_NOT_FOUND)
+		error = serve_new(allocator, request, size_bytes, ret_info);
+	if (error != GS_E_NO_MEMORY)
+		return error;
+	gsa_fences_gather(allocator, 0, 0);
+	error = serve_by_trimming(allocator, request, size_bytes, ret_info);
+	if (error == GS_E_NO_MEMORY && worth_waiting(allocator, size_bytes) && gsa_fences_wait(allocator))
+		error = serve_by_trimming(allocator, request, size_bytes, ret_info);
+	if (error == GS_E_NO_MEMORY)
+		error = serve_plain_instead(allocator, request, size_bytes, ret_info);
+	return error;
+}
+
+uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
+{
+	gsa_fences_gather(allocator, 0, 0);
+	return trim(allocator, keep_bytes);
+}

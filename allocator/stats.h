@@ -1,0 +1,11 @@
+/* Keeping the figures of gsa.h true: one function for everything that enters or leaves a state. */
+#ifndef GSA_STATS_H
+#define GSA_STATS_H
+
+#include "allocator/types.h"
+
+/* A block in `state` entered (or left) the books. ALLOCATOR lock held. Leave before enter, or peaks are too high. */
+void gsa_stats_enter(struct gsa *allocator, const struct gsa_block *block);
+void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block);
+
+#endif

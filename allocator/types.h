@@ -1,0 +1,184 @@
+/* The allocator's structs, for files of this room only.
+ *
+ *   arena     |<-------------------------- one reservation of addresses a device ------------------------>|
+ *   handles   [   h0   ][   h1   ][   h2   ]          [   h3   ]
+ *   blocks    [live][P7][idle     ][live   ][unmapped ][live][P7][unmapped                                ]
+ *
+ * The arena is one chain of blocks in address order, without gaps and without overlap. A block is LIVE, PENDING under
+ * a tag (P7: freed on stream 7), IDLE or UNMAPPED. Physical handles lie under the blocks that are not UNMAPPED; the
+ * ends of blocks and handles are unrelated, except that an UNMAPPED block begins and ends between handles.
+ *
+ * With expandable segments the mapped part of the arena is one segment. Otherwise each handle is a segment, and blocks
+ * of different segments never merge. A plain segment lies outside the arena: one driver allocation, one block.
+ *
+ * Equations, proved by gsa_check:
+ *   reserved = rounded + pending + idle = sum of mapped_bytes over all segments
+ *   pending = sum of tag->bytes; the sum of handle sizes = mapped_bytes of all segments but the plain ones
+ *   every LIVE block is in `live`, every other one in exactly one tree: its tag's, `idle` or `holes`
+ *   two neighbours of one segment are never free and alike (same state, same tag)
+ *   in a tag the queue is ordered by free_serial; no free_serial is above the allocator's
+ *
+ * Who may change what: UNMAPPED blocks, handles and arena segments only with GROW and ALLOCATOR held; all the rest with
+ * ALLOCATOR held. A block on its way between UNMAPPED and IDLE is in no tree while the driver works on it; only the
+ * holder of GROW knows it. */
+#ifndef GSA_TYPES_H
+#define GSA_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator/addr_map.h"
+#include "allocator/gsa.h"
+#include "allocator/ops.h"
+#include "shim/base/lock.h"
+#include "shim/base/slab.h"
+
+/* Sizes and addresses of blocks in the arena are multiples of this: what cudaMalloc promises is 256, what kernels with
+ * wide loads and PyTorch like is 512. */
+#define GSA_ROUND_BYTES 512u
+
+/* One handle of an expandable segment at most: a larger one is cheaper to map, a smaller one sooner wholly idle. */
+#define GSA_HANDLE_MAX_BYTES (256ull << 20)
+
+/* A growth takes at least 1/GSA_STEP_SHARE of what is held, at most GSA_STEP_MAX_BYTES: few growths, little waste. */
+#define GSA_STEP_SHARE 256u
+#define GSA_STEP_MAX_BYTES (32ull << 20)
+
+/* A cached plain segment serves a request when at most 1/GSA_PLAIN_WASTE_SHARE of it is wasted. */
+#define GSA_PLAIN_WASTE_SHARE 8u
+
+/* Fences of one tag that may be under way: more would cover little that the earlier ones do not. */
+#define GSA_TAG_FENCES_MAX 8u
+
+#define GSA_TAG_BUCKETS 64u
+
+/* Trees of free blocks come in two: blocks that may be cut, and plain segments, which may not. */
+enum gsa_cut { GSA_CUT_ANY, GSA_CUT_WHOLE, GSA_CUT_COUNT };
+
+struct gsa_segment {
+	enum gsa_segment_kind kind;
+	uint64_t address;	 /* of its first byte; the arena's for an expandable one */
+	uint64_t mapped_bytes;	 /* physical memory in it; 0: nothing yet, not shown to anybody */
+	uint64_t owner;		 /* plain: context that the driver allocation dies with; else 0 */
+	bool exact;		 /* plain: asked for by request->plain, never cached */
+	struct gsa_block *first; /* block at address; front blocks outlive splits and merges */
+};
+
+struct gsa_handle {
+	uint64_t address;
+	uint64_t size_bytes;
+	uint64_t value;		 /* the driver's */
+	struct gsa_handle *next; /* while a growth is under way: its next handle */
+};
+
+struct gsa_block {
+	uint64_t address;
+	uint64_t size_bytes;
+	struct gsa_segment *segment; /* NULL while UNMAPPED */
+	struct gsa_block *prev;	     /* neighbours in the arena; NULL at its ends and for plain */
+	struct gsa_block *next;
+	enum gsa_block_state state;
+
+	/* In a tree; order: (size_bytes, address). */
+	struct gsa_block *left;
+	struct gsa_block *right;
+
+	/* PENDING */
+	struct gsa_tag *tag;
+	struct gsa_block *queue_prev; /* the tag's queue, oldest free first */
+	struct gsa_block *queue_next;
+
+	/* Of the last free: */
+	uint64_t free_serial; /* the highest, when blocks merged */
+	uint64_t freed_on;    /* stream id; 0: none, or never used */
+
+	/* Of the last allocation, as in gsa_block_info: */
+	uint64_t asked_bytes;
+	uint64_t owner;
+	uint64_t pool;
+	uint64_t serial;
+	uint64_t time_ns;
+	uint64_t stream_id;
+	enum gsa_origin origin;
+	uint32_t stack;
+	uint32_t thread;
+};
+
+/* Memory freed on one stream and not known to be idle yet. */
+struct gsa_tag {
+	struct gsa_stream stream;    /* id 0: freed without a stream; a fence over all streams is needed */
+	struct gsa_tag *bucket_next; /* same hash */
+	struct gsa_tag *prev;	     /* all tags */
+	struct gsa_tag *next;
+	struct gsa_block *trees[GSA_CUT_COUNT];
+	struct gsa_block *oldest; /* queue of its blocks, by free_serial */
+	struct gsa_block *newest;
+	uint64_t bytes;		  /* of its blocks */
+	uint64_t covered;	  /* highest serial that a recorded fence covers */
+	struct gsa_fence *fences; /* under way, first recorded first */
+	unsigned fence_count;
+	unsigned pins;	/* threads that will come back to it */
+	uint64_t round; /* last round of recording that looked here */
+};
+
+/* A fence under way. Once done it frees the blocks of its tag (of all tags, for the one without a stream) whose
+ * free_serial is at most `cover`. */
+struct gsa_fence {
+	uint64_t value; /* the driver's */
+	uint64_t cover;
+	struct gsa_tag *tag;	/* NULL once it has nothing more to say */
+	struct gsa_fence *next; /* of the tag, or of the spent ones */
+	unsigned refs;		/* threads that are asking the driver about it */
+	uint64_t round;		/* last round of polling that looked here */
+};
+
+struct gsa {
+	struct gsa_ops ops; /* fixed at init, as are device and options */
+	void *device;
+	struct gsa_options options;
+
+	struct gsb_lock grow_lock;
+
+	/* Under grow_lock and lock to write, either to read. */
+	uint64_t arena_address; /* 0: nothing reserved yet */
+	struct gsa_block *arena_first;
+	struct gsa_segment *arena_segment; /* the expandable one; NULL with fixed ones */
+	struct gsa_map handles;		   /* address -> struct gsa_handle */
+	struct gsa_block *holes;	   /* tree of UNMAPPED blocks */
+
+	struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
+
+	bool plain_only;	 /* virtual memory was refused, or is not wanted: no growth in the arena any more */
+	bool vmm_worked;	 /* something was mapped once */
+	uint64_t incoming_bytes; /* plain memory being asked of the driver */
+	struct gsa_map live;	 /* address -> LIVE struct gsa_block */
+	struct gsa_map segments; /* address -> struct gsa_segment */
+	struct gsa_block *idle[GSA_CUT_COUNT];
+	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */
+	struct gsa_tag *tags[GSA_TAG_BUCKETS];
+	struct gsa_fence *spent; /* fences to give back to the driver */
+	uint64_t round;
+	uint64_t alloc_serial;
+	uint64_t free_serial;
+	struct gsa_stats stats;
+
+	struct gsb_slab block_slab;
+	struct gsb_slab segment_slab;
+	struct gsb_slab handle_slab;
+	struct gsb_slab tag_slab;
+	struct gsb_slab fence_slab;
+	struct gsa_map_slabs map_slabs;
+};
+
+static inline uint64_t gsa_round_up(uint64_t bytes, uint64_t unit)
+{
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static inline uint64_t gsa_block_end(const struct gsa_block *block)
+{
+	return block->address + block->size_bytes;
+}
+
+#endif
