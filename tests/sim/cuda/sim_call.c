@@ -1,0 +1,173 @@
+/* The baton, the call counters and the injected faults: see sim_call.h. */
+#include "tests/sim/cuda/sim_call.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/cuda/sim_sched.h"
+
+SIM_EXPORT unsigned long sim_calls(const char *function);
+SIM_EXPORT void sim_fault_arm(const char *function, unsigned nth, int code);
+SIM_EXPORT unsigned sim_fault_fired(const char *function);
+
+static pthread_mutex_t baton;
+static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
+
+static struct {
+	unsigned long calls; /* since the start of the process */
+	unsigned due;        /* calls until the armed fault fires; 0 = disarmed */
+	unsigned fired;      /* faults delivered */
+	CUresult code;       /* what the armed fault returns */
+} fns[SIM_FN_COUNT];
+
+static const char *const symbols[SIM_FN_COUNT] = {
+#define SIM_FN(symbol, name, since, twin) #symbol,
+#define SIM_ALIAS(symbol, name, since, twin)
+#include "tests/sim/cuda/driver_names.def"
+#undef SIM_FN
+#undef SIM_ALIAS
+};
+
+const char *sim_fn_symbol(enum sim_fn fn)
+{
+	return symbols[fn];
+}
+
+enum sim_fn sim_fn_find(const char *symbol)
+{
+	enum sim_fn fn = 0;
+
+	while (fn < SIM_FN_COUNT && strcmp(symbols[fn], symbol) != 0)
+		fn++;
+	return fn;
+}
+
+CUresult sim_enter(enum sim_fn fn)
+{
+	pthread_mutex_lock(&baton);
+	fns[fn].calls++;
+	if (fns[fn].due && --fns[fn].due == 0) {
+		fns[fn].fired++;
+		return fns[fn].code;
+	}
+	sim_sched_tick();
+	return CUDA_SUCCESS;
+}
+
+void sim_leave(const CUresult *fault)
+{
+	(void)fault;
+	pthread_mutex_unlock(&baton);
+}
+
+void sim_baton_give(void)
+{
+	pthread_mutex_unlock(&baton);
+}
+
+void sim_baton_take(void)
+{
+	pthread_mutex_lock(&baton);
+}
+
+void sim_baton_wait(void)
+{
+	pthread_cond_wait(&baton_signal, &baton);
+}
+
+void sim_baton_signal(void)
+{
+	pthread_cond_broadcast(&baton_signal);
+}
+
+unsigned long sim_calls(const char *function)
+{
+	enum sim_fn fn = sim_fn_find(function);
+
+	return fn < SIM_FN_COUNT ? fns[fn].calls : 0;
+}
+
+void sim_fault_arm(const char *function, unsigned nth, int code)
+{
+	enum sim_fn fn = sim_fn_find(function);
+
+	if (fn == SIM_FN_COUNT) {
+		fprintf(stderr, "gpushim-sim: no driver function is called '%s'\n", function);
+		return;
+	}
+	pthread_mutex_lock(&baton);
+	fns[fn].due = nth;
+	fns[fn].code = (CUresult)code;
+	pthread_mutex_unlock(&baton);
+}
+
+unsigned sim_fault_fired(const char *function)
+{
+	enum sim_fn fn = sim_fn_find(function);
+
+	return fn < SIM_FN_COUNT ? fns[fn].fired : 0;
+}
+
+/* "cuMemCreate:3:2,cuMemMap:1:2" */
+static void faults_from_environment(const char *text)
+{
+	char function[80];
+	unsigned nth;
+	int code, used;
+
+	while (sscanf(text, "%79[^:]:%u:%d%n", function, &nth, &code, &used) == 3) {
+		sim_fault_arm(function, nth, code);
+		text += used;
+		if (*text == ',')
+			text++;
+	}
+	if (*text)
+		fprintf(stderr, "gpushim-sim: SIM_FAULT: cannot read '%s'; it is function:nth:code,...\n", text);
+}
+
+/* A driver call made by a kernel or by a signal handler must not hang the test: the baton is recursive. */
+__attribute__((constructor)) static void call_init(void)
+{
+	pthread_mutexattr_t recursive;
+	const char *faults = getenv("SIM_FAULT");
+
+	pthread_mutexattr_init(&recursive);
+	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&baton, &recursive);
+	if (faults)
+		faults_from_environment(faults);
+}
+
+/* Several processes of one test may write to the same file: each appends its lines in one write. */
+static void report_counts(const char *variable, unsigned long (*value)(enum sim_fn fn))
+{
+	const char *path = getenv(variable);
+	FILE *file = path ? fopen(path, "a") : NULL;
+
+	if (!file)
+		return;
+	for (enum sim_fn fn = 0; fn < SIM_FN_COUNT; fn++) {
+		if (value(fn))
+			fprintf(file, "%s %lu\n", symbols[fn], value(fn));
+	}
+	fclose(file);
+}
+
+static unsigned long calls_of(enum sim_fn fn)
+{
+	return fns[fn].calls;
+}
+
+static unsigned long fired_of(enum sim_fn fn)
+{
+	return fns[fn].fired;
+}
+
+__attribute__((destructor)) static void call_fini(void)
+{
+	report_counts("SIM_CALLS", calls_of);
+	report_counts("SIM_FAULT_REPORT", fired_of);
+}

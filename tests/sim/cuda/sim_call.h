@@ -1,0 +1,66 @@
+/* The frame around every simulated driver call: the baton, the call counters, injected faults.
+ *
+ * One thread at a time is inside the simulated driver: it holds the baton from SIM_ENTER to its return. Host
+ * callbacks and waits for another thread hand the baton over. So no structure of the simulator needs a lock of its
+ * own, and one seed gives one schedule as long as the program has one thread. */
+#ifndef SIM_CALL_H
+#define SIM_CALL_H
+
+#define __CUDA_API_VERSION_INTERNAL
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#include <cudaProfiler.h>
+#pragma GCC visibility pop
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/sim/cuda/sim_fn.h"
+
+#define SIM_EXPORT __attribute__((visibility("default")))
+
+/* Takes the baton and counts the call. Not CUDA_SUCCESS: an injected fault that the caller must return. */
+CUresult sim_enter(enum sim_fn fn);
+void sim_leave(const CUresult *fault);
+
+/* First line of every simulated function. */
+#define SIM_ENTER(symbol)                                                                                              \
+	__attribute__((cleanup(sim_leave))) const CUresult sim_fault = sim_enter(SIM_FN_##symbol);                     \
+	if (sim_fault != CUDA_SUCCESS)                                                                                 \
+	return sim_fault
+
+/* Lets other threads into the driver around a host callback. */
+void sim_baton_give(void);
+void sim_baton_take(void);
+
+/* Sleeps until another thread has called sim_baton_signal. */
+void sim_baton_wait(void);
+void sim_baton_signal(void);
+
+/* Returns from the calling function with any result that is not CUDA_SUCCESS. */
+#define SIM_TRY(expression)                                                                                            \
+	do {                                                                                                           \
+		CUresult sim_try_ = (expression);                                                                      \
+		if (sim_try_ != CUDA_SUCCESS)                                                                          \
+			return sim_try_;                                                                               \
+	} while (0)
+
+#define SIM_UNPAREN(...) __VA_ARGS__
+
+/* A function and its per-thread-default-stream twin with one body, which sees `bool per_thread`. */
+#define SIM_TWIN(symbol, suffix, params, args)                                                                         \
+	static CUresult symbol##_body(bool per_thread, SIM_UNPAREN params);                                            \
+	CUresult symbol params                                                                                         \
+	{                                                                                                              \
+		SIM_ENTER(symbol);                                                                                     \
+		return symbol##_body(false, SIM_UNPAREN args);                                                         \
+	}                                                                                                              \
+	CUresult symbol##suffix params                                                                                 \
+	{                                                                                                              \
+		SIM_ENTER(symbol##suffix);                                                                             \
+		return symbol##_body(true, SIM_UNPAREN args);                                                          \
+	}                                                                                                              \
+	static CUresult symbol##_body(bool per_thread, SIM_UNPAREN params)
+
+#endif

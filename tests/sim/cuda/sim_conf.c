@@ -1,0 +1,75 @@
+/* Reading SIM_*: see sim_conf.h. A value that makes no sense ends the process: a test must not run on other settings
+ * than those it asked for. */
+#include "tests/sim/cuda/sim_conf.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim_conf conf = {
+	.policy = SIM_LATE,
+	.seed = 1,
+	.devices = 1,
+	.memory_bytes = 1ull << 30,
+	.driver_version = 13000,
+};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const char *const policies[] = {
+	[SIM_LATE] = "late",	 [SIM_IN_ORDER] = "in-order", [SIM_RANDOM] = "random",
+	[SIM_STARVE] = "starve", [SIM_PRIORITY] = "priority",
+};
+
+static void conf_refuse(const char *key, const char *value, const char *wanted)
+{
+	fprintf(stderr, "gpushim-sim: %s=%s: wanted %s\n", key, value, wanted);
+	exit(2);
+}
+
+/* A whole number from the environment, with a suffix K, M or G where allowed. */
+static uint64_t conf_number(const char *key, uint64_t fallback, uint64_t max, bool suffix)
+{
+	static const char suffixes[] = "KMGT";
+	const char *value = getenv(key);
+	unsigned long long number;
+	unsigned shift = 0;
+	char *end;
+
+	if (!value || !*value)
+		return fallback;
+	number = strtoull(value, &end, 0);
+	if (suffix && *end && strchr(suffixes, *end & ~0x20)) {
+		shift = 10 * (unsigned)(strchr(suffixes, *end & ~0x20) - suffixes + 1);
+		end += 1 + (end[1] == 'B' || end[1] == 'b');
+	}
+	if (end == value || *end || (number << shift) >> shift != number || number << shift > max)
+		conf_refuse(key, value, suffix ? "a size such as 512M" : "a number in range");
+	return number << shift;
+}
+
+static void conf_read(void)
+{
+	const char *policy = getenv("SIM_POLICY");
+
+	conf.seed = conf_number("SIM_SEED", conf.seed, UINT64_MAX, false);
+	conf.devices = (int)conf_number("SIM_DEVICES", 1, SIM_DEVICES_MAX, false);
+	conf.memory_bytes = conf_number("SIM_MEMORY", conf.memory_bytes, 1ull << 46, true);
+	conf.driver_version = (int)conf_number("SIM_DRIVER_VERSION", 13000, 99999, false);
+	if (policy && *policy) {
+		size_t i = 0;
+
+		while (i < sizeof(policies) / sizeof(policies[0]) && strcmp(policies[i], policy) != 0)
+			i++;
+		if (i == sizeof(policies) / sizeof(policies[0]))
+			conf_refuse("SIM_POLICY", policy, "late, in-order, random, starve or priority");
+		conf.policy = (enum sim_policy)i;
+	}
+}
+
+const struct sim_conf *sim_conf(void)
+{
+	pthread_once(&once, conf_read);
+	return &conf;
+}

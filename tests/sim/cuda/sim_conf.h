@@ -1,0 +1,27 @@
+/* The SIM_* environment of the simulated driver, read once. scripts/sim-run sets it. */
+#ifndef SIM_CONF_H
+#define SIM_CONF_H
+
+#include <stdint.h>
+
+#define SIM_DEVICES_MAX 16
+
+enum sim_policy {
+	SIM_LATE,     /* nothing runs until the host waits for it or asks for it: the default */
+	SIM_IN_ORDER, /* everything runs at its submission */
+	SIM_RANDOM,   /* a few random ready operations run at each driver call */
+	SIM_STARVE,   /* as random, but one stream in three runs only when it must */
+	SIM_PRIORITY  /* as random, but of the ready operations always one of the highest stream priority */
+};
+
+struct sim_conf {
+	enum sim_policy policy; /* SIM_POLICY=late|in-order|random|starve|priority */
+	uint64_t seed;          /* SIM_SEED, default 1 */
+	int devices;            /* SIM_DEVICES, 0..16, default 1 */
+	uint64_t memory_bytes;  /* SIM_MEMORY per device, suffixes K, M, G; default 1G */
+	int driver_version;     /* SIM_DRIVER_VERSION, default 13000 */
+};
+
+const struct sim_conf *sim_conf(void);
+
+#endif

@@ -1,0 +1,440 @@
+/* Contexts: see sim_ctx.h. Destroying one frees its cuMemAlloc memory, its events and streams; memory from cuMemCreate
+ * and from pools outlives it. */
+#include "tests/sim/cuda/sim_ctx.h"
+
+#include <stdlib.h>
+
+#include "tests/sim/cuda/sim_event.h"
+#include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_range.h"
+#include "tests/sim/cuda/sim_sched.h"
+#include "tests/sim/cuda/sim_stream.h"
+
+#define STACK_MAX 64
+#define PRIORITY_GREATEST (-5)
+
+struct thread_stream {
+	uint64_t ctx_id;
+	struct sim_stream *stream;
+};
+
+static __thread struct sim_ctx *stack[STACK_MAX];
+static __thread unsigned depth;
+static __thread struct thread_stream thread_streams[SIM_DEVICES_MAX * 2];
+
+static uint64_t next_id = 1;
+
+static struct sim_ctx *ctx_new(struct sim_device *device, unsigned flags, bool primary)
+{
+	static const size_t limits[CU_LIMIT_MAX] = {
+		[CU_LIMIT_STACK_SIZE] = 1024,
+		[CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
+		[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
+	};
+	struct sim_ctx *ctx = calloc(1, sizeof(*ctx));
+
+	if (!ctx)
+		abort();
+	ctx->id = next_id++;
+	ctx->device = device;
+	ctx->flags = flags;
+	ctx->primary = primary;
+	for (int i = 0; i < CU_LIMIT_MAX; i++)
+		ctx->limits[i] = limits[i];
+	sim_handle_add(ctx, SIM_KIND_CTX);
+	ctx->legacy = sim_stream_new(ctx, 0, 0);
+	ctx->legacy->legacy = true;
+	return ctx;
+}
+
+/* The struct itself stays: other threads may still have it on their stacks, and must be told so. */
+static void ctx_destroy(struct sim_ctx *ctx)
+{
+	sim_sched_drain(ctx);
+	sim_handle_remove(ctx);
+	sim_event_forget(ctx);
+	sim_range_forget(ctx);
+	while (ctx->streams) {
+		struct sim_stream *stream = ctx->streams;
+
+		ctx->streams = stream->next;
+		stream->destroyed = true;
+		sim_handle_remove(stream);
+		sim_stream_put(stream);
+	}
+}
+
+CUresult sim_ctx_current(struct sim_ctx **ret_ctx)
+{
+	struct sim_ctx *ctx = depth ? stack[depth - 1] : NULL;
+
+	SIM_TRY(sim_ready());
+	if (!ctx)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!sim_handle_is(ctx, SIM_KIND_CTX))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	if (ctx->sticky != CUDA_SUCCESS)
+		return ctx->sticky;
+	*ret_ctx = ctx;
+	return CUDA_SUCCESS;
+}
+
+struct sim_stream *sim_ctx_thread_stream(struct sim_ctx *ctx)
+{
+	struct thread_stream *slot = thread_streams;
+
+	while (slot < thread_streams + SIM_DEVICES_MAX * 2 - 1 && slot->ctx_id && slot->ctx_id != ctx->id)
+		slot++;
+	if (slot->ctx_id != ctx->id) {
+		slot->ctx_id = ctx->id;
+		slot->stream = sim_stream_new(ctx, 0, 0);
+	}
+	return slot->stream;
+}
+
+static CUresult ctx_set(CUcontext handle)
+{
+	SIM_TRY(sim_ready());
+	if (handle && !sim_handle_is(handle, SIM_KIND_CTX))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (depth == 0)
+		depth = 1;
+	stack[depth - 1] = (struct sim_ctx *)handle;
+	if (!handle)
+		depth--;
+	return CUDA_SUCCESS;
+}
+
+static CUresult ctx_push(CUcontext handle)
+{
+	SIM_TRY(sim_ready());
+	if (!sim_handle_is(handle, SIM_KIND_CTX))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (depth == STACK_MAX)
+		return CUDA_ERROR_UNKNOWN;
+	stack[depth++] = (struct sim_ctx *)handle;
+	return CUDA_SUCCESS;
+}
+
+static CUresult ctx_create(CUcontext *ret_handle, unsigned flags, CUdevice ordinal)
+{
+	struct sim_device *device;
+	struct sim_ctx *ctx;
+
+	SIM_TRY(sim_device_get(ordinal, &device));
+	if (!ret_handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	ctx = ctx_new(device, flags, false);
+	*ret_handle = (CUcontext)ctx;
+	return ctx_push(*ret_handle);
+}
+
+CUresult cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice ordinal)
+{
+	SIM_ENTER(cuCtxCreate_v2);
+	return ctx_create(handle, flags, ordinal);
+}
+
+CUresult cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *params, int count, unsigned flags, CUdevice ordinal)
+{
+	SIM_ENTER(cuCtxCreate_v3);
+	return params || count ? CUDA_ERROR_NOT_SUPPORTED : ctx_create(handle, flags, ordinal);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *params, unsigned flags, CUdevice ordinal)
+{
+	SIM_ENTER(cuCtxCreate_v4);
+	return params ? CUDA_ERROR_NOT_SUPPORTED : ctx_create(handle, flags, ordinal);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle)
+{
+	SIM_ENTER(cuCtxDestroy_v2);
+	SIM_TRY(sim_ready());
+	if (!sim_handle_is(handle, SIM_KIND_CTX) || ((struct sim_ctx *)handle)->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	ctx_destroy((struct sim_ctx *)handle);
+	if (depth && stack[depth - 1] == (struct sim_ctx *)handle)
+		depth--;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext handle)
+{
+	SIM_ENTER(cuCtxPushCurrent_v2);
+	return ctx_push(handle);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *handle)
+{
+	SIM_ENTER(cuCtxPopCurrent_v2);
+	SIM_TRY(sim_ready());
+	if (depth == 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	depth--;
+	if (handle)
+		*handle = (CUcontext)stack[depth];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle)
+{
+	SIM_ENTER(cuCtxSetCurrent);
+	return ctx_set(handle);
+}
+
+CUresult cuCtxGetCurrent(CUcontext *handle)
+{
+	SIM_ENTER(cuCtxGetCurrent);
+	SIM_TRY(sim_ready());
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	*handle = depth ? (CUcontext)stack[depth - 1] : NULL;
+	return CUDA_SUCCESS;
+}
+
+/* NULL means the current context, for the calls that take one since 13.0. */
+static CUresult ctx_find(CUcontext handle, struct sim_ctx **ret_ctx)
+{
+	if (!handle)
+		return sim_ctx_current(ret_ctx);
+	SIM_TRY(sim_ready());
+	if (!sim_handle_is(handle, SIM_KIND_CTX))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*ret_ctx = (struct sim_ctx *)handle;
+	return (*ret_ctx)->sticky;
+}
+
+static CUresult ctx_device(CUdevice *device, CUcontext handle)
+{
+	struct sim_ctx *ctx;
+
+	SIM_TRY(ctx_find(handle, &ctx));
+	if (!device)
+		return CUDA_ERROR_INVALID_VALUE;
+	*device = ctx->device->ordinal;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+	SIM_ENTER(cuCtxGetDevice);
+	return ctx_device(device, NULL);
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle)
+{
+	SIM_ENTER(cuCtxGetDevice_v2);
+	return ctx_device(device, handle);
+}
+
+static CUresult ctx_synchronize(CUcontext handle)
+{
+	struct sim_ctx *ctx;
+
+	SIM_TRY(ctx_find(handle, &ctx));
+	sim_sched_drain(ctx);
+	return ctx->sticky;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	SIM_ENTER(cuCtxSynchronize);
+	return ctx_synchronize(NULL);
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext handle)
+{
+	SIM_ENTER(cuCtxSynchronize_v2);
+	return ctx_synchronize(handle);
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxGetId);
+	SIM_TRY(ctx_find(handle, &ctx));
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*id = ctx->id;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetFlags(unsigned *flags)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxGetFlags);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (!flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = ctx->flags;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned *version)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxGetApiVersion);
+	SIM_TRY(ctx_find(handle, &ctx));
+	if (!version)
+		return CUDA_ERROR_INVALID_VALUE;
+	*version = 3020;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxGetStreamPriorityRange);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (least)
+		*least = 0;
+	if (greatest)
+		*greatest = PRIORITY_GREATEST;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxGetLimit);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (limit >= CU_LIMIT_MAX)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	*value = ctx->limits[limit];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxSetLimit);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (limit >= CU_LIMIT_MAX)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	ctx->limits[limit] = value;
+	return CUDA_SUCCESS;
+}
+
+/* Device memory of every device lies in one address space: access is granted, and needs no book-keeping yet. */
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuCtxEnablePeerAccess);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_handle_is(peer, SIM_KIND_CTX) && peer != (CUcontext)ctx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice ordinal)
+{
+	struct sim_device *device;
+
+	SIM_ENTER(cuDevicePrimaryCtxRetain);
+	SIM_TRY(sim_device_get(ordinal, &device));
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device->primary)
+		device->primary = ctx_new(device, device->primary_flags, true);
+	device->primary_refs++;
+	*handle = (CUcontext)device->primary;
+	return CUDA_SUCCESS;
+}
+
+static CUresult primary_end(struct sim_device *device)
+{
+	if (device->primary)
+		ctx_destroy(device->primary);
+	device->primary = NULL;
+	return CUDA_SUCCESS;
+}
+
+static CUresult primary_release(CUdevice ordinal)
+{
+	struct sim_device *device;
+
+	SIM_TRY(sim_device_get(ordinal, &device));
+	if (device->primary_refs == 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return --device->primary_refs == 0 ? primary_end(device) : CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal)
+{
+	SIM_ENTER(cuDevicePrimaryCtxRelease);
+	return primary_release(ordinal);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
+{
+	SIM_ENTER(cuDevicePrimaryCtxRelease_v2);
+	return primary_release(ordinal);
+}
+
+static CUresult primary_reset(CUdevice ordinal)
+{
+	struct sim_device *device;
+
+	SIM_TRY(sim_device_get(ordinal, &device));
+	device->primary_refs = 0;
+	device->primary_flags = 0;
+	return primary_end(device);
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice ordinal)
+{
+	SIM_ENTER(cuDevicePrimaryCtxReset);
+	return primary_reset(ordinal);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
+{
+	SIM_ENTER(cuDevicePrimaryCtxReset_v2);
+	return primary_reset(ordinal);
+}
+
+static CUresult primary_flags(CUdevice ordinal, unsigned flags)
+{
+	struct sim_device *device;
+
+	SIM_TRY(sim_device_get(ordinal, &device));
+	device->primary_flags = flags;
+	if (device->primary)
+		device->primary->flags = flags;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags)
+{
+	SIM_ENTER(cuDevicePrimaryCtxSetFlags);
+	return primary_flags(ordinal, flags);
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags)
+{
+	SIM_ENTER(cuDevicePrimaryCtxSetFlags_v2);
+	return primary_flags(ordinal, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned *flags, int *active)
+{
+	struct sim_device *device;
+
+	SIM_ENTER(cuDevicePrimaryCtxGetState);
+	SIM_TRY(sim_device_get(ordinal, &device));
+	if (!flags || !active)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = device->primary ? device->primary->flags : device->primary_flags;
+	*active = device->primary != NULL;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,27 @@
+/* Contexts, primary and created, and each thread's stack of current ones. */
+#ifndef SIM_CTX_H
+#define SIM_CTX_H
+
+#include "tests/sim/cuda/sim_device.h"
+
+struct sim_stream;
+
+struct sim_ctx {
+	uint64_t id; /* cuCtxGetId */
+	struct sim_device *device;
+	unsigned flags;
+	bool primary;
+	CUresult sticky;            /* an error that every later call in this context returns */
+	struct sim_stream *legacy;  /* the NULL stream */
+	struct sim_stream *streams; /* all of it, the legacy and per-thread ones included; through stream->next */
+	size_t limits[CU_LIMIT_MAX];
+};
+
+/* The calling thread's context. CUDA_ERROR_INVALID_CONTEXT when it has none, CUDA_ERROR_CONTEXT_IS_DESTROYED when it
+ * was destroyed while current, or the context's sticky error. */
+CUresult sim_ctx_current(struct sim_ctx **ret_ctx);
+
+/* The per-thread default stream of the calling thread in this context. */
+struct sim_stream *sim_ctx_thread_stream(struct sim_ctx *ctx);
+
+#endif

@@ -1,0 +1,33 @@
+/* The simulated devices: identity, capacity, primary context, memory pools. */
+#ifndef SIM_DEVICE_H
+#define SIM_DEVICE_H
+
+#include "tests/sim/cuda/sim_call.h"
+#include "tests/sim/cuda/sim_conf.h"
+
+struct sim_ctx;
+struct sim_pool;
+
+struct sim_device {
+	int ordinal;
+	uint64_t capacity_bytes;
+	uint64_t used_bytes; /* <= capacity_bytes; every physical byte that some allocation, handle or pool holds */
+	struct sim_ctx *primary;
+	unsigned primary_refs;  /* retains not yet released; the primary context is active while > 0 */
+	unsigned primary_flags; /* for the next activation */
+	struct sim_pool *default_pool; /* made at first use */
+	struct sim_pool *current_pool; /* what cuMemAllocAsync uses; NULL = default_pool */
+};
+
+/* CUDA_ERROR_NOT_INITIALIZED before cuInit and in the child of a fork, CUDA_ERROR_DEINITIALIZED while the process
+ * ends. */
+CUresult sim_ready(void);
+
+/* sim_ready, then CUDA_ERROR_INVALID_DEVICE for an ordinal out of range. */
+CUresult sim_device_get(CUdevice ordinal, struct sim_device **ret_device);
+
+/* Takes or gives back physical bytes. CUDA_ERROR_OUT_OF_MEMORY when they are not there. */
+CUresult sim_device_charge(struct sim_device *device, uint64_t size_bytes);
+void sim_device_discharge(struct sim_device *device, uint64_t size_bytes);
+
+#endif

@@ -1,0 +1,277 @@
+/* Events: see sim_event.h. The time of a record is written when its operation runs. */
+#include "tests/sim/cuda/sim_event.h"
+
+#include <stdlib.h>
+
+#include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_sched.h"
+#include "tests/sim/cuda/sim_stream.h"
+
+#define EVENT_FLAGS (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)
+
+struct sim_event {
+	struct sim_ctx *ctx;
+	unsigned flags;
+	bool recorded;
+	struct sim_point *points; /* of the newest record: one, or one per stream for a whole context */
+	unsigned point_count;
+	struct sim_stamp *stamp; /* of the newest record */
+	struct sim_event *next;  /* in the list of all */
+	struct sim_event **link; /* what points to us there */
+};
+
+/* When a record ran; outlives the event while its operation is queued. */
+struct sim_stamp {
+	unsigned refs;
+	uint64_t time_ns; /* 0 = has not run */
+};
+
+static struct sim_event *events;
+
+static void stamp_put(struct sim_stamp *stamp)
+{
+	if (stamp && --stamp->refs == 0)
+		free(stamp);
+}
+
+static void event_clear(struct sim_event *event)
+{
+	for (unsigned i = 0; i < event->point_count; i++)
+		sim_stream_put(event->points[i].stream);
+	free(event->points);
+	stamp_put(event->stamp);
+	event->points = NULL;
+	event->point_count = 0;
+	event->stamp = NULL;
+}
+
+static void event_free(struct sim_event *event)
+{
+	*event->link = event->next;
+	if (event->next)
+		event->next->link = event->link;
+	sim_handle_remove(event);
+	event_clear(event);
+	free(event);
+}
+
+void sim_event_forget(const struct sim_ctx *ctx)
+{
+	struct sim_event *next;
+
+	for (struct sim_event *event = events; event; event = next) {
+		next = event->next;
+		if (event->ctx == ctx)
+			event_free(event);
+	}
+}
+
+void sim_event_await(struct sim_op *op, const struct sim_event *event)
+{
+	for (unsigned i = 0; i < event->point_count; i++)
+		sim_op_after(op, event->points[i]);
+}
+
+static bool event_reached(const struct sim_event *event)
+{
+	for (unsigned i = 0; i < event->point_count; i++) {
+		if (!sim_point_reached(event->points[i]))
+			return false;
+	}
+	return true;
+}
+
+static CUresult event_find(CUevent handle, struct sim_event **ret_event)
+{
+	SIM_TRY(sim_ready());
+	if (!sim_handle_is(handle, SIM_KIND_EVENT))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ret_event = (struct sim_event *)handle;
+	return (*ret_event)->ctx->sticky;
+}
+
+CUresult cuEventCreate(CUevent *handle, unsigned flags)
+{
+	struct sim_event *event;
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuEventCreate);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (!handle || (flags & ~(unsigned)EVENT_FLAGS))
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
+	event = calloc(1, sizeof(*event));
+	if (!event)
+		abort();
+	event->ctx = ctx;
+	event->flags = flags;
+	event->next = events;
+	event->link = &events;
+	if (events)
+		events->link = &event->next;
+	events = event;
+	sim_handle_add(event, SIM_KIND_EVENT);
+	*handle = (CUevent)event;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent handle)
+{
+	struct sim_event *event;
+
+	SIM_ENTER(cuEventDestroy_v2);
+	SIM_TRY(event_find(handle, &event));
+	event_free(event);
+	return CUDA_SUCCESS;
+}
+
+static void record_run(struct sim_op *op)
+{
+	(*(struct sim_stamp **)op->payload)->time_ns = sim_sched_now_ns();
+}
+
+static void record_drop(struct sim_op *op)
+{
+	stamp_put(*(struct sim_stamp **)op->payload);
+}
+
+static void event_record_on(struct sim_event *event, struct sim_stream *stream)
+{
+	struct sim_op *op = sim_op_new(SIM_OP_EVENT, sizeof(struct sim_stamp *));
+
+	event->stamp->refs++;
+	*(struct sim_stamp **)op->payload = event->stamp;
+	op->run = record_run;
+	op->drop = record_drop;
+	event->points[event->point_count++] = (struct sim_point){sim_stream_get(stream), stream->submitted + 1};
+	sim_stream_submit(stream, op);
+}
+
+static void event_begin_record(struct sim_event *event, unsigned streams)
+{
+	event_clear(event);
+	event->recorded = true;
+	event->points = calloc(streams ? streams : 1, sizeof(*event->points));
+	event->stamp = calloc(1, sizeof(*event->stamp));
+	if (!event->points || !event->stamp)
+		abort();
+	event->stamp->refs = 1;
+}
+
+static CUresult event_record(CUevent handle, CUstream stream_handle, bool per_thread, unsigned flags)
+{
+	struct sim_event *event;
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(stream_handle, per_thread, &stream));
+	SIM_TRY(event_find(handle, &event));
+	if (flags > CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (event->ctx != stream->ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	event_begin_record(event, 1);
+	event_record_on(event, stream);
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream))
+{
+	return event_record(event, stream, per_thread, 0);
+}
+
+SIM_TWIN(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags))
+{
+	return event_record(event, stream, per_thread, flags);
+}
+
+CUresult cuCtxRecordEvent(CUcontext ctx_handle, CUevent handle)
+{
+	struct sim_ctx *ctx = (struct sim_ctx *)ctx_handle;
+	struct sim_event *event;
+	unsigned count = 0;
+
+	SIM_ENTER(cuCtxRecordEvent);
+	SIM_TRY(event_find(handle, &event));
+	if (!sim_handle_is(ctx, SIM_KIND_CTX))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (event->ctx != ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next)
+		count++;
+	event_begin_record(event, count);
+	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next)
+		event_record_on(event, stream);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxWaitEvent(CUcontext ctx_handle, CUevent handle)
+{
+	struct sim_ctx *ctx = (struct sim_ctx *)ctx_handle;
+	struct sim_event *event;
+
+	SIM_ENTER(cuCtxWaitEvent);
+	SIM_TRY(event_find(handle, &event));
+	if (!sim_handle_is(ctx, SIM_KIND_CTX))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next) {
+		struct sim_op *op = sim_op_new(SIM_OP_WAIT, 0);
+
+		sim_event_await(op, event);
+		sim_stream_submit(stream, op);
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent handle)
+{
+	struct sim_event *event;
+
+	SIM_ENTER(cuEventQuery);
+	SIM_TRY(event_find(handle, &event));
+	if (event_reached(event))
+		return CUDA_SUCCESS;
+	for (unsigned i = 0; i < event->point_count; i++)
+		sim_sched_nudge(event->points[i]);
+	return CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent handle)
+{
+	struct sim_event *event;
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuEventSynchronize);
+	SIM_TRY(event_find(handle, &event));
+	ctx = event->ctx;
+	sim_sched_reach_all(event->points, event->point_count);
+	return ctx->sticky;
+}
+
+static CUresult event_elapsed(float *ms, CUevent start_handle, CUevent end_handle)
+{
+	struct sim_event *start, *end;
+
+	SIM_TRY(event_find(start_handle, &start));
+	SIM_TRY(event_find(end_handle, &end));
+	if (!ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING || !start->recorded || !end->recorded)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!event_reached(start) || !event_reached(end))
+		return CUDA_ERROR_NOT_READY;
+	*ms = (float)((double)end->stamp->time_ns - (double)start->stamp->time_ns) / 1e6f;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+{
+	SIM_ENTER(cuEventElapsedTime);
+	return event_elapsed(ms, start, end);
+}
+
+CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
+{
+	SIM_ENTER(cuEventElapsedTime_v2);
+	return event_elapsed(ms, start, end);
+}

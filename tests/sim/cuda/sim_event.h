@@ -1,0 +1,17 @@
+/* Events. A record replaces what the event stood for: a wait or query means the record that was newest when it was
+ * called. An event that was never recorded counts as complete. */
+#ifndef SIM_EVENT_H
+#define SIM_EVENT_H
+
+#include "tests/sim/cuda/sim_ctx.h"
+#include "tests/sim/cuda/sim_op.h"
+
+struct sim_event;
+
+/* The operation starts only after the newest record of the event. */
+void sim_event_await(struct sim_op *op, const struct sim_event *event);
+
+/* The context goes away: so do its events. */
+void sim_event_forget(const struct sim_ctx *ctx);
+
+#endif

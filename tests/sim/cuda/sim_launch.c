@@ -1,0 +1,145 @@
+/* Kernel launches. Parameters are copied at the call, from kernelParams or from the packed buffer of `extra`. Every
+ * pointer-sized parameter that points into a known range counts as a range the kernel reads and writes. */
+#include "tests/sim/cuda/sim_module.h"
+#include "tests/sim/cuda/sim_range.h"
+#include "tests/sim/cuda/sim_stream.h"
+
+#include <string.h>
+
+struct launch {
+	const struct sim_kernel *kernel;
+	struct sim_launch seen;
+	void *params[SIM_PARAMS_MAX];
+	_Alignas(16) unsigned char values[];
+};
+
+static void launch_run(struct sim_op *op)
+{
+	const struct launch *launch = (const struct launch *)op->payload;
+
+	launch->kernel->fn(&launch->seen);
+}
+
+static CUresult params_from_extra(void **extra, const struct sim_kernel *kernel, unsigned char *values)
+{
+	const void *buffer = NULL;
+	size_t size_bytes = 0;
+
+	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[1];
+		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size_bytes = *(const size_t *)extra[1];
+		else
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (!buffer || size_bytes < kernel->param_bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(values, buffer, kernel->param_bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult params_copy(void **params, void **extra, const struct sim_kernel *kernel, unsigned char *values)
+{
+	if (params && extra)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (extra)
+		return params_from_extra(extra, kernel, values);
+	if (!params)
+		return kernel->param_count ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	for (unsigned i = 0; i < kernel->param_count; i++) {
+		if (!params[i])
+			return CUDA_ERROR_INVALID_VALUE;
+		memcpy(values + kernel->param_offsets[i], params[i], kernel->param_sizes[i]);
+	}
+	return CUDA_SUCCESS;
+}
+
+static void params_touch(struct sim_op *op, const struct launch *launch)
+{
+	for (unsigned i = 0; i < launch->kernel->param_count; i++) {
+		const struct sim_range *range;
+		uintptr_t value;
+
+		if (launch->kernel->param_sizes[i] != sizeof(value))
+			continue;
+		memcpy(&value, launch->params[i], sizeof(value));
+		range = sim_range_find(value);
+		if (range)
+			sim_op_touch(op, value, range->start + range->size_bytes - value, true);
+	}
+}
+
+static CUresult launch_submit(const CUlaunchConfig *config, const void *handle, void **params, void **extra,
+			      bool per_thread)
+{
+	struct sim_function *function;
+	struct sim_stream *stream;
+	struct launch *launch;
+	struct sim_op *op;
+	CUresult result;
+
+	SIM_TRY(sim_stream_find(config->hStream, per_thread, &stream));
+	SIM_TRY(sim_function_find(handle, &function));
+	if (!config->gridDimX || !config->gridDimY || !config->gridDimZ || !config->blockDimX || !config->blockDimY ||
+	    !config->blockDimZ || config->gridDimY > 65535 || config->gridDimZ > 65535)
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ > 1024)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (config->sharedMemBytes > (unsigned)function->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES])
+		return CUDA_ERROR_INVALID_VALUE;
+	op = sim_op_new(SIM_OP_KERNEL, sizeof(*launch) + function->kernel->param_bytes);
+	launch = (struct launch *)op->payload;
+	result = params_copy(params, extra, function->kernel, launch->values);
+	if (result != CUDA_SUCCESS) {
+		sim_op_free(op);
+		return result;
+	}
+	launch->kernel = function->kernel;
+	for (unsigned i = 0; i < function->kernel->param_count; i++)
+		launch->params[i] = launch->values + function->kernel->param_offsets[i];
+	launch->seen = (struct sim_launch){
+		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+		.shared_bytes = config->sharedMemBytes,
+		.param_count = function->kernel->param_count,
+		.params = launch->params,
+	};
+	op->run = launch_run;
+	params_touch(op, launch);
+	if (function->kernel->steps_param) {
+		unsigned steps = *(uint32_t *)launch->params[function->kernel->steps_param - 1];
+
+		op->steps = steps ? steps : 1;
+	}
+	sim_stream_submit(stream, op);
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuLaunchKernel, _ptsz,
+	 (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+	  unsigned block_z, unsigned shared, CUstream stream, void **params, void **extra),
+	 (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, params, extra))
+{
+	CUlaunchConfig config = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, NULL, 0};
+
+	return launch_submit(&config, function, params, extra, per_thread);
+}
+
+SIM_TWIN(cuLaunchCooperativeKernel, _ptsz,
+	 (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+	  unsigned block_z, unsigned shared, CUstream stream, void **params),
+	 (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, params))
+{
+	CUlaunchConfig config = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, NULL, 0};
+
+	return launch_submit(&config, function, params, NULL, per_thread);
+}
+
+SIM_TWIN(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),
+	 (config, function, params, extra))
+{
+	if (!config || (config->numAttrs && !config->attrs))
+		return CUDA_ERROR_INVALID_VALUE;
+	return launch_submit(config, function, params, extra, per_thread);
+}

@@ -1,0 +1,43 @@
+/* Operations: see sim_op.h. */
+#include "tests/sim/cuda/sim_op.h"
+
+#include <stdlib.h>
+
+#include "tests/sim/cuda/sim_stream.h"
+
+struct sim_op *sim_op_new(enum sim_op_kind kind, size_t payload_bytes)
+{
+	struct sim_op *op = calloc(1, sizeof(*op) + payload_bytes);
+
+	if (!op)
+		abort();
+	op->kind = kind;
+	op->steps = 1;
+	return op;
+}
+
+void sim_op_free(struct sim_op *op)
+{
+	if (op->drop)
+		op->drop(op);
+	for (unsigned i = 0; i < op->after_count; i++)
+		sim_stream_put(op->after[i].stream);
+	free(op->after);
+	free(op);
+}
+
+void sim_op_touch(struct sim_op *op, uintptr_t start, size_t size_bytes, bool write)
+{
+	if (size_bytes && op->span_count < SIM_OP_SPANS)
+		op->spans[op->span_count++] = (struct sim_span){start, size_bytes, write};
+}
+
+void sim_op_after(struct sim_op *op, struct sim_point point)
+{
+	if (sim_point_reached(point))
+		return;
+	op->after = realloc(op->after, (op->after_count + 1) * sizeof(*op->after));
+	if (!op->after)
+		abort();
+	op->after[op->after_count++] = (struct sim_point){sim_stream_get(point.stream), point.seq};
+}

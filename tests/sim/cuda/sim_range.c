@@ -1,0 +1,131 @@
+/* The table of ranges, a sorted array: see sim_range.h. */
+#include "tests/sim/cuda/sim_range.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/sim/cuda/sim_pages.h"
+#include "tests/sim/cuda/sim_vmm.h"
+
+static struct sim_range **ranges;
+static size_t range_count;
+static size_t range_capacity;
+static uint64_t next_buffer_id = 1;
+
+/* Index of the first range that ends above the address. */
+static size_t index_above(uintptr_t address)
+{
+	size_t low = 0, high = range_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (ranges[middle]->start + ranges[middle]->size_bytes <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct sim_range *sim_range_add(struct sim_range range)
+{
+	size_t at = index_above(range.start);
+	struct sim_range *kept = malloc(sizeof(*kept));
+
+	if (range_count == range_capacity) {
+		range_capacity = range_capacity ? range_capacity * 2 : 256;
+		ranges = realloc(ranges, range_capacity * sizeof(struct sim_range *));
+	}
+	if (!kept || !ranges)
+		abort();
+	memmove(&ranges[at + 1], &ranges[at], (range_count - at) * sizeof(struct sim_range *));
+	ranges[at] = kept;
+	range_count++;
+	*kept = range;
+	kept->buffer_id = next_buffer_id++;
+	return kept;
+}
+
+void sim_range_remove(struct sim_range *range)
+{
+	size_t at = index_above(range->start);
+
+	range_count--;
+	memmove(&ranges[at], &ranges[at + 1], (range_count - at) * sizeof(struct sim_range *));
+	free(range);
+}
+
+struct sim_range *sim_range_above(uintptr_t address)
+{
+	size_t at = index_above(address);
+
+	return at < range_count ? ranges[at] : NULL;
+}
+
+struct sim_range *sim_range_find(uintptr_t address)
+{
+	struct sim_range *range = sim_range_above(address);
+
+	return range && range->start <= address ? range : NULL;
+}
+
+static bool range_allows(const struct sim_range *range, bool write)
+{
+	uint8_t wanted = write ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ;
+
+	if (range->kind != SIM_RANGE_VMM)
+		return true;
+	for (int i = 0; i < SIM_DEVICES_MAX; i++) {
+		if (range->access[i] >= wanted)
+			return true;
+	}
+	return false;
+}
+
+bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write)
+{
+	uintptr_t end = start + size_bytes;
+	const struct sim_range *range = sim_range_find(start);
+
+	if (!start)
+		return false;
+	if (!range)
+		return !sim_vmm_reserved(start);
+	while (range && range->start <= start && range_allows(range, write)) {
+		start = range->start + range->size_bytes;
+		if (start >= end)
+			return true;
+		range = sim_range_find(start);
+	}
+	return false;
+}
+
+bool sim_range_is_device(uintptr_t address)
+{
+	const struct sim_range *range = sim_range_find(address);
+
+	return range && range->kind != SIM_RANGE_HOST && range->kind != SIM_RANGE_REGISTERED;
+}
+
+void sim_range_free(struct sim_range *range)
+{
+	if (range->kind == SIM_RANGE_DEVICE || range->kind == SIM_RANGE_MANAGED)
+		sim_device_discharge(range->device, sim_pages_round(range->size_bytes));
+	if (range->kind != SIM_RANGE_REGISTERED)
+		sim_pages_unmap(range->start, range->size_bytes);
+	sim_range_remove(range);
+}
+
+void sim_range_forget(const struct sim_ctx *ctx)
+{
+	size_t i = 0;
+
+	while (i < range_count) {
+		if (ranges[i]->ctx == ctx)
+			sim_range_free(ranges[i]);
+		else
+			i++;
+	}
+}

@@ -1,0 +1,57 @@
+/* Every address range that the driver knows, in order of address: what a pointer is, which bytes may be touched.
+ *
+ * Ranges never overlap. Pageable host memory is what is in no range. */
+#ifndef SIM_RANGE_H
+#define SIM_RANGE_H
+
+#include "tests/sim/cuda/sim_ctx.h"
+
+struct sim_physical;
+struct sim_pool;
+
+enum sim_range_kind {
+	SIM_RANGE_DEVICE,     /* cuMemAlloc: dies with its context */
+	SIM_RANGE_MANAGED,    /* cuMemAllocManaged: likewise */
+	SIM_RANGE_HOST,       /* cuMemHostAlloc: likewise */
+	SIM_RANGE_REGISTERED, /* cuMemHostRegister: the memory is the program's */
+	SIM_RANGE_POOL,       /* cuMemAllocAsync: belongs to its pool */
+	SIM_RANGE_VMM         /* cuMemMap: one mapping */
+};
+
+struct sim_range {
+	uintptr_t start;
+	size_t size_bytes; /* as asked for */
+	enum sim_range_kind kind;
+	struct sim_ctx *ctx;          /* NULL for POOL and VMM */
+	struct sim_device *device;    /* where the bytes are, or whose context registered them */
+	uint64_t buffer_id;           /* never reused */
+	unsigned flags;               /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
+	struct sim_pool *pool;        /* POOL */
+	struct sim_physical *memory;  /* VMM */
+	uint8_t access[SIM_DEVICES_MAX]; /* VMM: the CUmemAccess_flags that cuMemSetAccess granted, by device */
+};
+
+/* Makes a range known; fills in buffer_id. The table owns the copy that it returns. */
+struct sim_range *sim_range_add(struct sim_range range);
+void sim_range_remove(struct sim_range *range);
+
+/* The range that holds the address; NULL for pageable memory. */
+struct sim_range *sim_range_find(uintptr_t address);
+
+/* The first range that ends above the address, and the one after a range: for walking. NULL at the end. */
+struct sim_range *sim_range_above(uintptr_t address);
+
+/* True when [start, start + size) may be read (and written) by the device; pageable memory counts as accessible. A
+ * span may run over several adjacent mappings. */
+bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write);
+
+/* True when the address is device memory of any kind. */
+bool sim_range_is_device(uintptr_t address);
+
+/* Gives the pages and the physical bytes of a DEVICE, MANAGED or HOST range back, and removes it. */
+void sim_range_free(struct sim_range *range);
+
+/* The context goes away: so does what it owns. */
+void sim_range_forget(const struct sim_ctx *ctx);
+
+#endif

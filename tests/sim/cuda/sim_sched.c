@@ -1,0 +1,167 @@
+/* The scheduler: see sim_sched.h.
+ *
+ * To reach a point we follow the chain "head of its stream -> first unreached `after` of that head -> ..." to an
+ * operation that can run. Points only ever name earlier submissions, so the chain visits each stream at most once. */
+#include "tests/sim/cuda/sim_sched.h"
+
+#include <stdlib.h>
+
+#include "tests/sim/cuda/sim_conf.h"
+
+#define RUNS_PER_TICK_MAX 3
+#define STARVE_ONE_IN 3
+
+static uint64_t clock_ns = 1000;
+static uint64_t random_state;
+static bool in_operation; /* kernels may call the driver; that must not run more operations */
+
+uint64_t sim_sched_now_ns(void)
+{
+	return clock_ns;
+}
+
+static uint64_t random_next(void)
+{
+	uint64_t z = random_state += 0x9E3779B97F4A7C15ull;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return z ^ z >> 31;
+}
+
+/* The point that keeps the head of the stream from running, or one without a stream. */
+static struct sim_point head_blocker(const struct sim_stream *stream)
+{
+	for (unsigned i = 0; i < stream->head->after_count; i++) {
+		if (!sim_point_reached(stream->head->after[i]))
+			return stream->head->after[i];
+	}
+	return (struct sim_point){NULL, 0};
+}
+
+/* One step of the head operation, which can run. */
+static void stream_step(struct sim_stream *stream)
+{
+	struct sim_op *op = stream->head;
+
+	clock_ns += 1000;
+	if (--op->steps)
+		return;
+	stream->running = true;
+	if (op->host_code) {
+		sim_baton_give();
+		op->run(op);
+		sim_baton_take();
+	} else if (op->run && stream->ctx->sticky == CUDA_SUCCESS) {
+		in_operation = true;
+		op->run(op);
+		in_operation = false;
+	}
+	stream->running = false;
+	sim_stream_complete(stream);
+	sim_baton_signal();
+}
+
+/* One step of whatever the point needs next. */
+static void point_step(struct sim_point point)
+{
+	struct sim_stream *stream = point.stream;
+	struct sim_point blocker = head_blocker(stream);
+
+	while (blocker.stream) {
+		stream = blocker.stream;
+		blocker = head_blocker(stream);
+	}
+	if (stream->running)
+		sim_baton_wait();
+	else
+		stream_step(stream);
+}
+
+void sim_sched_reach(struct sim_point point)
+{
+	if (!point.stream)
+		return;
+	sim_stream_get(point.stream);
+	while (!sim_point_reached(point))
+		point_step(point);
+	sim_stream_put(point.stream);
+}
+
+void sim_sched_nudge(struct sim_point point)
+{
+	if (!sim_point_reached(point))
+		point_step(point);
+}
+
+void sim_sched_reach_all(const struct sim_point *points, unsigned count)
+{
+	struct sim_point *mine = count ? calloc(count, sizeof(*mine)) : NULL;
+
+	for (unsigned i = 0; i < count; i++)
+		mine[i] = (struct sim_point){sim_stream_get(points[i].stream), points[i].seq};
+	for (unsigned i = 0; i < count; i++) {
+		sim_sched_reach(mine[i]);
+		sim_stream_put(mine[i].stream);
+	}
+	free(mine);
+}
+
+void sim_sched_drain(struct sim_ctx *ctx)
+{
+	struct sim_point *points = NULL;
+	unsigned count = 0;
+
+	for (struct sim_stream *stream = sim_stream_busy_first(); stream; stream = stream->busy_next) {
+		if (stream->ctx != ctx)
+			continue;
+		points = realloc(points, (count + 1) * sizeof(*points));
+		points[count++] = sim_stream_tail(stream);
+	}
+	sim_sched_reach_all(points, count);
+	free(points);
+}
+
+void sim_sched_submitted(struct sim_point point)
+{
+	if (sim_conf()->policy == SIM_IN_ORDER && !in_operation)
+		sim_sched_reach(point);
+}
+
+/* A ready stream for the policy to run, or NULL. */
+static struct sim_stream *sched_pick(void)
+{
+	struct sim_stream *picked = NULL;
+	uint64_t seen = 0;
+
+	for (struct sim_stream *stream = sim_stream_busy_first(); stream; stream = stream->busy_next) {
+		if (stream->running || head_blocker(stream).stream)
+			continue;
+		if (sim_conf()->policy == SIM_STARVE && (stream->id + sim_conf()->seed) % STARVE_ONE_IN == 0)
+			continue;
+		if (sim_conf()->policy == SIM_PRIORITY && picked && stream->priority > picked->priority)
+			continue;
+		if (sim_conf()->policy == SIM_PRIORITY && picked && stream->priority < picked->priority)
+			seen = 0;
+		if (random_next() % ++seen == 0)
+			picked = stream;
+	}
+	return picked;
+}
+
+void sim_sched_tick(void)
+{
+	uint64_t runs;
+
+	if (sim_conf()->policy == SIM_LATE || sim_conf()->policy == SIM_IN_ORDER || in_operation)
+		return;
+	if (!random_state)
+		random_state = sim_conf()->seed * 0xD1B54A32D192ED03ull + 1;
+	for (runs = random_next() % (RUNS_PER_TICK_MAX + 1); runs; runs--) {
+		struct sim_stream *stream = sched_pick();
+
+		if (!stream)
+			return;
+		stream_step(stream);
+	}
+}

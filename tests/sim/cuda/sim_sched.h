@@ -1,0 +1,31 @@
+/* The scheduler: decides when queued operations run.
+ *
+ * Operations run on the thread that forces them, inside its driver call; there is no other thread. What may run is
+ * fixed by sim_op.h; when it runs, by SIM_POLICY. Every choice comes from one generator seeded by SIM_SEED. */
+#ifndef SIM_SCHED_H
+#define SIM_SCHED_H
+
+#include "tests/sim/cuda/sim_stream.h"
+
+/* At the start of every driver call: the policies that run work unasked do so here. */
+void sim_sched_tick(void);
+
+/* After a submission. */
+void sim_sched_submitted(struct sim_point point);
+
+/* Runs what is needed, and nothing else, until the point is reached. */
+void sim_sched_reach(struct sim_point point);
+
+/* As sim_sched_reach, for several; they may go away meanwhile. */
+void sim_sched_reach_all(const struct sim_point *points, unsigned count);
+
+/* One step towards the point: what a query does, so that polling ends. */
+void sim_sched_nudge(struct sim_point point);
+
+/* Reaches the end of every stream of the context, destroyed ones with queued work included. */
+void sim_sched_drain(struct sim_ctx *ctx);
+
+/* Device time: each step takes a microsecond. */
+uint64_t sim_sched_now_ns(void);
+
+#endif

@@ -1,0 +1,285 @@
+/* Streams: see sim_stream.h. A stream is held by its handle, by its queue while that is not empty, and by every point
+ * that names it. */
+#include "tests/sim/cuda/sim_stream.h"
+
+#include <stdlib.h>
+
+#include "tests/sim/cuda/sim_event.h"
+#include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_sched.h"
+
+static uint64_t next_id = 1;
+static struct sim_stream *busy_first;
+static struct sim_stream **busy_end = &busy_first;
+
+struct sim_stream *sim_stream_get(struct sim_stream *stream)
+{
+	stream->refs++;
+	return stream;
+}
+
+void sim_stream_put(struct sim_stream *stream)
+{
+	if (--stream->refs == 0)
+		free(stream);
+}
+
+struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority)
+{
+	struct sim_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		abort();
+	stream->id = next_id++;
+	stream->ctx = ctx;
+	stream->flags = flags;
+	stream->priority = priority;
+	stream->refs = 1;
+	stream->next = ctx->streams;
+	ctx->streams = stream;
+	sim_handle_add(stream, SIM_KIND_STREAM);
+	return stream;
+}
+
+CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream)
+{
+	struct sim_ctx *ctx;
+
+	if (handle != NULL && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
+		SIM_TRY(sim_ready());
+		if (!sim_handle_is(handle, SIM_KIND_STREAM))
+			return CUDA_ERROR_INVALID_HANDLE;
+		*ret_stream = (struct sim_stream *)handle;
+		return (*ret_stream)->ctx->sticky;
+	}
+	SIM_TRY(sim_ctx_current(&ctx));
+	*ret_stream = handle == CU_STREAM_PER_THREAD || (handle == NULL && per_thread) ? sim_ctx_thread_stream(ctx)
+										       : ctx->legacy;
+	return CUDA_SUCCESS;
+}
+
+struct sim_point sim_stream_tail(struct sim_stream *stream)
+{
+	return (struct sim_point){stream, stream->submitted};
+}
+
+bool sim_point_reached(struct sim_point point)
+{
+	return !point.stream || point.stream->completed >= point.seq;
+}
+
+struct sim_stream *sim_stream_busy_first(void)
+{
+	return busy_first;
+}
+
+static void busy_add(struct sim_stream *stream)
+{
+	stream->busy_link = busy_end;
+	stream->busy_next = NULL;
+	*busy_end = stream;
+	busy_end = &stream->busy_next;
+}
+
+static void busy_remove(struct sim_stream *stream)
+{
+	*stream->busy_link = stream->busy_next;
+	if (stream->busy_next)
+		stream->busy_next->busy_link = stream->busy_link;
+	else
+		busy_end = stream->busy_link;
+	stream->busy_link = NULL;
+}
+
+/* The implicit waits of the legacy default stream. */
+static void stream_default_rules(struct sim_stream *stream, struct sim_op *op)
+{
+	if (stream->flags & CU_STREAM_NON_BLOCKING)
+		return;
+	if (!stream->legacy) {
+		sim_op_after(op, sim_stream_tail(stream->ctx->legacy));
+		return;
+	}
+	for (struct sim_stream *other = busy_first; other; other = other->busy_next) {
+		if (other != stream && other->ctx == stream->ctx && !(other->flags & CU_STREAM_NON_BLOCKING))
+			sim_op_after(op, sim_stream_tail(other));
+	}
+}
+
+struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op)
+{
+	struct sim_point point;
+
+	stream_default_rules(stream, op);
+	op->seq = ++stream->submitted;
+	if (stream->tail) {
+		stream->tail->next = op;
+	} else {
+		stream->head = op;
+		sim_stream_get(stream);
+		busy_add(stream);
+	}
+	stream->tail = op;
+	point = sim_stream_tail(stream);
+	sim_sched_submitted(point);
+	return point;
+}
+
+void sim_stream_complete(struct sim_stream *stream)
+{
+	struct sim_op *op = stream->head;
+
+	stream->head = op->next;
+	stream->completed = op->seq;
+	sim_op_free(op);
+	if (!stream->head) {
+		stream->tail = NULL;
+		busy_remove(stream);
+		sim_stream_put(stream);
+	}
+}
+
+static CUresult stream_create(CUstream *handle, unsigned flags, int priority)
+{
+	struct sim_ctx *ctx;
+
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (!handle || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
+		return CUDA_ERROR_INVALID_VALUE;
+	*handle = (CUstream)sim_stream_new(ctx, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream *handle, unsigned flags)
+{
+	SIM_ENTER(cuStreamCreate);
+	return stream_create(handle, flags, 0);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
+{
+	SIM_ENTER(cuStreamCreateWithPriority);
+	return stream_create(handle, flags, priority);
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle)
+{
+	struct sim_stream **link;
+	struct sim_stream *stream;
+
+	SIM_ENTER(cuStreamDestroy_v2);
+	if (handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+		return CUDA_ERROR_INVALID_HANDLE;
+	SIM_TRY(sim_stream_find(handle, false, &stream));
+	link = &stream->ctx->streams;
+	while (*link != stream)
+		link = &(*link)->next;
+	*link = stream->next;
+	stream->destroyed = true;
+	sim_handle_remove(stream);
+	sim_stream_put(stream);
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamQuery, _ptsz, (CUstream handle), (handle))
+{
+	struct sim_stream *stream;
+	bool idle;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	idle = sim_point_reached(sim_stream_tail(stream));
+	sim_sched_nudge(sim_stream_tail(stream));
+	return idle ? stream->ctx->sticky : CUDA_ERROR_NOT_READY;
+}
+
+SIM_TWIN(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	sim_sched_reach(sim_stream_tail(stream));
+	return stream->ctx->sticky;
+}
+
+SIM_TWIN(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent event, unsigned flags), (handle, event, flags))
+{
+	struct sim_stream *stream;
+	struct sim_op *op;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!sim_handle_is(event, SIM_KIND_EVENT))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags > CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	op = sim_op_new(SIM_OP_WAIT, 0);
+	sim_event_await(op, (struct sim_event *)event);
+	sim_stream_submit(stream, op);
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamGetId, _ptsz, (CUstream handle, unsigned long long *id), (handle, id))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*id = stream->id;
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamGetCtx, _ptsz, (CUstream handle, CUcontext *ctx), (handle, ctx))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ctx = (CUcontext)stream->ctx;
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamGetCtx_v2, _ptsz, (CUstream handle, CUcontext *ctx, CUgreenCtx *green), (handle, ctx, green))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!ctx || !green)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ctx = (CUcontext)stream->ctx;
+	*green = NULL;
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (handle, device))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!device)
+		return CUDA_ERROR_INVALID_VALUE;
+	*device = stream->ctx->device->ordinal;
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamGetFlags, _ptsz, (CUstream handle, unsigned *flags), (handle, flags))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = stream->flags;
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamGetPriority, _ptsz, (CUstream handle, int *priority), (handle, priority))
+{
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!priority)
+		return CUDA_ERROR_INVALID_VALUE;
+	*priority = stream->priority;
+	return CUDA_SUCCESS;
+}

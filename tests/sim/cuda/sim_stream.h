@@ -1,0 +1,56 @@
+/* Streams: queues of operations in order.
+ *
+ *   submitted - completed = number of queued operations;  completed <= submitted
+ *
+ * Default-stream rules, by operations' `after` points at submission: an operation on the legacy stream waits for the
+ * last one of every blocking stream of its context, and an operation on a blocking stream waits for the last one on
+ * the legacy stream. Per-thread default streams are blocking streams. A destroyed stream finishes its queue. */
+#ifndef SIM_STREAM_H
+#define SIM_STREAM_H
+
+#include "tests/sim/cuda/sim_call.h"
+#include "tests/sim/cuda/sim_ctx.h"
+#include "tests/sim/cuda/sim_op.h"
+
+struct sim_stream {
+	uint64_t id; /* unique in the process, never reused */
+	struct sim_ctx *ctx;
+	unsigned flags; /* CU_STREAM_NON_BLOCKING */
+	int priority;
+	bool legacy;
+	bool destroyed;
+	bool running; /* some thread is inside its head operation, with the baton given away */
+	unsigned refs;
+	uint64_t submitted;
+	uint64_t completed;
+	struct sim_op *head;
+	struct sim_op *tail;
+	struct sim_stream *next;       /* in ctx->streams */
+	struct sim_stream *busy_next;  /* in the list of streams with queued operations, by first submission */
+	struct sim_stream **busy_link; /* what points to us there; NULL = nothing queued */
+};
+
+struct sim_stream *sim_stream_get(struct sim_stream *stream);
+void sim_stream_put(struct sim_stream *stream);
+
+struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority);
+
+/* The stream that a handle means for the calling thread, in the driver's order of complaints. */
+CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream);
+
+/* Queues the operation, which belongs to the stream from then on. Returns its point without a reference: valid until
+ * the baton is given away. */
+struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op);
+
+/* The point at which everything submitted so far is complete. */
+struct sim_point sim_stream_tail(struct sim_stream *stream);
+
+/* All streams of the process that have something queued, through ->busy_next. */
+struct sim_stream *sim_stream_busy_first(void);
+
+/* The head operation ran: takes it off the queue and frees it. */
+void sim_stream_complete(struct sim_stream *stream);
+
+bool sim_point_reached(struct sim_point point);
+
+#endif
