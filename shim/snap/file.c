@@ -1,0 +1,146 @@
+/* See file.h.
+ *
+ * There is no fsync: a snapshot must not stall a program for seconds, and a machine that crashes between rename and
+ * write-back is not worth that. A file size limit would end the program with SIGXFSZ, so that signal is held back and
+ * taken off the thread again. */
+#include "shim/snap/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim/base/err.h"
+#include "shim/base/log.h"
+#include "shim/base/text.h"
+#include "shim/snap/render.h"
+#include "shim/snap/snapshot.h"
+
+/* strerror uses the heap and the locale. */
+static const char *errno_text(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return "permission denied";
+	case ENOENT:
+		return "no such folder";
+	case ENOTDIR:
+		return "not a folder";
+	case ENOSPC:
+	case EDQUOT:
+		return "no space left";
+	case EFBIG:
+		return "file size limit reached";
+	case EROFS:
+		return "read-only file system";
+	case ENAMETOOLONG:
+		return "name too long";
+	case EMFILE:
+	case ENFILE:
+		return "too many open files";
+	default:
+		return "input or output error";
+	}
+}
+
+struct size_signal {
+	sigset_t before;
+	bool was_pending;
+};
+
+static void size_signal_hold(struct size_signal *held)
+{
+	sigset_t size_only, pending;
+
+	sigemptyset(&size_only);
+	sigaddset(&size_only, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &size_only, &held->before);
+	held->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+
+static void size_signal_restore(const struct size_signal *held)
+{
+	sigset_t size_only;
+
+	sigemptyset(&size_only);
+	sigaddset(&size_only, SIGXFSZ);
+	if (!held->was_pending)
+		sigtimedwait(&size_only, NULL, &(struct timespec){0});
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+/* 0, or errno. */
+static int document_write(int fd, const char *reason, const struct gs_snapshot_process *process,
+			  const struct gs_gathered *gathered, const struct gs_snapshot_source *source, char *buffer)
+{
+	struct size_signal held;
+	struct gs_json json;
+	int error = 0;
+
+	size_signal_hold(&held);
+	gs_json_init(&json, fd, buffer, GS_SNAPSHOT_BUFFER_BYTES);
+	gs_render(&json, reason, process, gathered, source);
+	if (gs_json_end(&json) != 0)
+		error = json.error;
+	size_signal_restore(&held);
+	return error;
+}
+
+/* A leftover of a killed process of the same number is replaced; whatever it is, it is never followed or opened. */
+static int part_open(const char *path)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	int fd = open(path, flags, 0600);
+
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = open(path, flags, 0600);
+	return fd;
+}
+
+/* 0, or errno. */
+static int file_write(const char *path, const char *reason, const struct gs_snapshot_process *process,
+		      const struct gs_gathered *gathered, const struct gs_snapshot_source *source, char *buffer)
+{
+	char part[GS_SNAPSHOT_PATH_BYTES + 8];
+	struct gsb_text text;
+	int fd, error;
+
+	gsb_text_init(&text, part, sizeof(part));
+	gsb_text_add(&text, "%s.part", path);
+	if (text.cut)
+		return ENAMETOOLONG;
+	fd = part_open(part);
+	if (fd < 0)
+		return errno;
+	error = document_write(fd, reason, process, gathered, source, buffer);
+	if (close(fd) != 0 && error == 0)
+		error = errno;
+	if (error == 0 && rename(part, path) != 0)
+		error = errno;
+	if (error != 0)
+		unlink(part);
+	return error;
+}
+
+int gs_snapshot_file_write(const char *path, const char *reason, struct gs_snapshot_process *process,
+			   const struct gs_snapshot_source *source, char *buffer)
+{
+	struct gs_gathered gathered;
+	int saved_errno = errno, error;
+
+	if (gs_gather(&gathered, source) != 0) {
+		gsb_log(GSB_LOG_ERROR, "no snapshot %s: out of host memory", path);
+		return GS_E_NO_HOST_MEMORY;
+	}
+	source->process_read(process);
+	error = file_write(path, reason, process, &gathered, source, buffer);
+	gs_gather_drop(&gathered);
+	errno = saved_errno;
+	if (error == 0)
+		return 0;
+	gsb_log(GSB_LOG_ERROR, "no snapshot %s: %s", path, errno_text(error));
+	return GS_E_IO;
+}

@@ -1,0 +1,57 @@
+/* Where a snapshot takes its figures from: the readers of the other rooms, gathered so that tests can stand in for
+ * them. None of these calls the driver. Each function is documented in the header named beside it. */
+#ifndef GS_SNAP_SOURCE_H
+#define GS_SNAP_SOURCE_H
+
+#include "allocator/gsa.h"
+#include "shim/core/conf.h"
+#include "shim/core/counter.h"
+#include "shim/core/device.h"
+#include "shim/snap/process.h"
+#include "shim/stack/stack.h"
+#include "shim/watch/live.h"
+#include "shim/watch/ring.h"
+
+struct gs_snapshot_source {
+	const struct gs_conf *conf;
+
+	/* shim/core/device.h */
+	int (*device_count)(void);
+	int (*device_read)(int index, struct gs_device_info *ret_info);
+
+	/* allocator/gsa.h */
+	void (*allocator_stats)(struct gsa *allocator, struct gsa_stats *ret_stats);
+	void (*allocator_walk)(struct gsa *allocator, const struct gsa_visitor *visitor);
+
+	/* shim/watch/live.h, shim/watch/ring.h */
+	void (*live_walk)(void (*visit)(void *user, const struct gs_live *entry), void *user);
+	struct gs_live_total (*live_total)(enum gs_live_class live_class, uint8_t device);
+	uint64_t (*live_dropped)(void);
+	uint64_t (*ring_begin)(void);
+	uint64_t (*ring_end)(void);
+	int (*ring_read)(uint64_t index, struct gs_event *ret_event);
+
+	/* shim/stack/stack.h */
+	size_t (*stack_count)(void);
+	size_t (*frame_count)(void);
+	size_t (*string_count)(void);
+	size_t (*module_count)(void);
+	void (*stack_read)(uint32_t stack, uint32_t *ret_parent, uint32_t *ret_frame);
+	void (*frame_read)(uint32_t frame, struct gs_frame *ret_frame);
+	const char *(*string_read)(uint32_t string);
+	void (*module_read)(uint32_t module, struct gs_module *ret_module);
+	void (*stack_counters)(struct gs_stack_counters *ret_counters);
+
+	/* shim/core/counter.h */
+	size_t (*counter_count)(void);
+	void (*counter_read)(size_t index, struct gs_counter *ret_counter);
+
+	/* shim/snap/process.h */
+	void (*process_read)(struct gs_snapshot_process *process);
+	size_t (*threads_read)(struct gs_snapshot_thread *threads, size_t capacity);
+};
+
+/* The running process. */
+extern const struct gs_snapshot_source gs_snapshot_real_source;
+
+#endif

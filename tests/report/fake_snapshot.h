@@ -1,0 +1,402 @@
+/* A process that never was, for tests of the snapshot and of the report: fixed times, names, blocks, tensors, events
+ * and stacks behind a struct gs_snapshot_source. FAKE_BLOCKS is a C++ program that uses cudaMalloc and
+ * cudaMallocAsync; FAKE_TORCH is PyTorch under torch:observe; FAKE_BIG is FAKE_BLOCKS with a long history. */
+#ifndef TESTS_REPORT_FAKE_SNAPSHOT_H
+#define TESTS_REPORT_FAKE_SNAPSHOT_H
+
+#include <link.h>
+#include <string.h>
+
+#include "shim/base/err.h"
+#include "shim/snap/source.h"
+
+enum fake_scene { FAKE_BLOCKS, FAKE_TORCH, FAKE_BIG };
+
+#define MIB (1024ull * 1024)
+#define FAKE_START_NS 5000000000000ull
+
+static struct {
+	enum fake_scene scene;
+	uint64_t event_count, event_first;
+	uint64_t self_offset; /* of fake_known_function in this program */
+	char self_path[1024];
+	unsigned grow_walks; /* so many walks find one more block than the one before */
+	struct gs_conf conf;
+} fake;
+
+__attribute__((noinline)) void fake_known_function(void);
+void fake_known_function(void)
+{
+	__asm__ volatile("");
+}
+
+/* --- stacks ------------------------------------------------------------------------------------------------------ */
+
+enum {
+	S_NONE,
+	S_MODULE_PY,
+	S_FORWARD,
+	S_TRAIN_PY,
+	S_MODEL_PY,
+	S_LINEAR_PY,
+	S_EXAMPLE_SO,
+	S_EXAMPLE_ID,
+	S_SOLVER,
+	S_WEIRD,
+	S_LOAD,
+	S_COUNT
+};
+
+static const char *fake_string(uint32_t string)
+{
+	static const char *const strings[S_COUNT] = {
+	    [S_NONE] = "",
+	    [S_MODULE_PY] = "<module>",
+	    [S_FORWARD] = "forward",
+	    [S_TRAIN_PY] = "/home/user/job/train.py",
+	    [S_MODEL_PY] = "/home/user/job/net/model.py",
+	    [S_LINEAR_PY] = "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py",
+	    [S_EXAMPLE_SO] = "/opt/example/libexample.so",
+	    [S_EXAMPLE_ID] = "00112233445566778899aabbccddeeff00112233",
+	    [S_WEIRD] = "quote\" back\\slash tab\t bell\a \xc3\xa9 bad\xff\xc0\xaf end",
+	    [S_LOAD] = "load",
+	};
+
+	return string == S_SOLVER ? fake.self_path : strings[string];
+}
+
+static void fake_module(uint32_t module, struct gs_module *ret)
+{
+	*ret = module == 0
+		   ? (struct gs_module){S_EXAMPLE_SO, S_EXAMPLE_ID, 0x7f0000000000, 0x7f0000001000, 0x7f0000200000}
+		   : (struct gs_module){S_SOLVER, 0, 0x550000000000, 0x550000000000, 0x550000100000};
+}
+
+static void fake_frame(uint32_t frame, struct gs_frame *ret)
+{
+	const struct gs_frame frames[] = {
+	    {GS_FRAME_NONE, 0, 0, 0, 0},
+	    {GS_FRAME_PYTHON, S_MODULE_PY, S_TRAIN_PY, 60, 0},
+	    {GS_FRAME_PYTHON, S_FORWARD, S_MODEL_PY, 41, 0},
+	    {GS_FRAME_PYTHON, S_FORWARD, S_LINEAR_PY, 125, 0},
+	    {GS_FRAME_PYTHON, S_LOAD, S_TRAIN_PY, 17, 0},
+	    {GS_FRAME_NATIVE, 0, 0, 0, 0x1235},
+	    {GS_FRAME_NATIVE, 0, 1, 0, fake.self_offset},
+	};
+
+	*ret = frames[frame];
+}
+
+/* 1: train.py:60 <module>; 2: 1 > model.py:41; 3: 2 > linear.py:125; 4: 1 > train.py:17 load;
+ * 5: 3 > libexample+0x1235; 6: known function; 7: 6 > libexample+0x1235 */
+static void fake_stack(uint32_t stack, uint32_t *ret_parent, uint32_t *ret_frame)
+{
+	static const uint32_t nodes[][2] = {{0, 0}, {0, 1}, {1, 2}, {2, 3}, {1, 4}, {3, 5}, {0, 6}, {6, 5}};
+
+	*ret_parent = nodes[stack][0];
+	*ret_frame = nodes[stack][1];
+}
+
+static size_t fake_stack_count(void)
+{
+	return 8;
+}
+
+static size_t fake_frame_count(void)
+{
+	return 7;
+}
+
+static size_t fake_string_count(void)
+{
+	return S_COUNT;
+}
+
+static size_t fake_module_count(void)
+{
+	return 2;
+}
+
+static void fake_stack_counters(struct gs_stack_counters *ret)
+{
+	*ret = (struct gs_stack_counters){1000, 8, 2, "3.12 (table)", "libunwind"};
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------ */
+
+static int fake_device_count(void)
+{
+	return 2;
+}
+
+static int fake_device_read(int index, struct gs_device_info *ret)
+{
+	if (index < 0 || index >= fake_device_count())
+		return GS_E_NOT_FOUND;
+	*ret = (struct gs_device_info){.ordinal = index,
+				       .name = "Example H200",
+				       .total_bytes = 141 * 1024 * MIB,
+				       .allocator = index == 0 ? (struct gsa *)&fake : NULL};
+	for (unsigned i = 0; i < 16; i++)
+		ret->uuid[i] = (unsigned char)(i * 17 + (unsigned)index);
+	return 0;
+}
+
+static void fake_stats(struct gsa *allocator, struct gsa_stats *ret)
+{
+	(void)allocator;
+	*ret = (struct gsa_stats){.allocated_bytes = {100 * MIB, 160 * MIB},
+				  .allocated_legacy_bytes = {64 * MIB, 64 * MIB},
+				  .allocated_async_bytes = {36 * MIB, 96 * MIB},
+				  .rounded_bytes = {104 * MIB, 164 * MIB},
+				  .pending_bytes = {16 * MIB, 40 * MIB},
+				  .idle_bytes = {8 * MIB, 60 * MIB},
+				  .reserved_bytes = {128 * MIB, 180 * MIB},
+				  .live_count = {3, 9},
+				  .allocs = 5000,
+				  .frees = 4997,
+				  .hits = 4950,
+				  .grows = 12,
+				  .trims = 3,
+				  .fences = 40};
+}
+
+static void fake_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
+{
+	static unsigned walks;
+	const uint64_t base = 0x7f1000000000;
+	struct gsa_block_info live = {.address = base,
+				      .size_bytes = 64 * MIB,
+				      .reserved_bytes = 64 * MIB,
+				      .segment_address = base,
+				      .segment_bytes = 120 * MIB,
+				      .owner = 0xc0ffee,
+				      .serial = 1,
+				      .time_ns = FAKE_START_NS + 1000,
+				      .origin = GSA_ORIGIN_LEGACY,
+				      .stack = fake.scene == FAKE_TORCH ? 5 : 7,
+				      .thread = 4711};
+	struct gsa_block_info other = live;
+	unsigned extra = walks < fake.grow_walks ? ++walks : fake.grow_walks;
+
+	(void)allocator;
+	visitor->segment(visitor->user, GSA_SEGMENT_EXPANDABLE, base, 120 * MIB);
+	visitor->block(visitor->user, GSA_BLOCK_LIVE, &live);
+	other.address = base + 64 * MIB;
+	other.size_bytes = 28 * MIB;
+	other.reserved_bytes = 32 * MIB;
+	other.origin = GSA_ORIGIN_ASYNC;
+	other.stream_id = 7;
+	other.pool = 0xabc;
+	other.stack = fake.scene == FAKE_TORCH ? 4 : 6;
+	other.serial = 2;
+	visitor->block(visitor->user, GSA_BLOCK_LIVE, &other);
+	other.address = base + 96 * MIB;
+	other.size_bytes = other.reserved_bytes = 16 * MIB;
+	other.serial = 3;
+	visitor->block(visitor->user, GSA_BLOCK_PENDING, &other);
+	other.address = base + 112 * MIB;
+	other.size_bytes = other.reserved_bytes = 8 * MIB;
+	other.serial = 4;
+	visitor->block(visitor->user, GSA_BLOCK_IDLE, &other);
+	visitor->segment(visitor->user, GSA_SEGMENT_PLAIN, 0x7f2000000000, 8 * MIB);
+	live = other;
+	live.address = 0x7f2000000000;
+	live.serial = 5;
+	live.plain = true;
+	visitor->block(visitor->user, GSA_BLOCK_LIVE, &live);
+	for (unsigned i = 0; i < extra * 100; i++) {
+		live.address += MIB;
+		visitor->block(visitor->user, GSA_BLOCK_IDLE, &live);
+	}
+}
+
+static void fake_live_walk(void (*visit)(void *user, const struct gs_live *entry), void *user)
+{
+	struct gs_live entry = {.size_bytes = 4 * MIB, .time_ns = FAKE_START_NS + 2000, .thread = 4711};
+
+	for (unsigned i = 0; fake.scene == FAKE_TORCH && i < 10; i++) {
+		entry.address = 0x7f1000000000 + i * 6 * MIB;
+		entry.stack = i < 7 ? 3 : 4;
+		entry.live_class = GS_LIVE_TENSOR;
+		visit(user, &entry);
+	}
+	entry = (struct gs_live){.address = 0x7fff00000000,
+				 .size_bytes = MIB,
+				 .time_ns = FAKE_START_NS + 500,
+				 .stack = 6,
+				 .thread = 4711,
+				 .live_class = GS_LIVE_HOST,
+				 .device = 255};
+	visit(user, &entry);
+}
+
+static struct gs_live_total fake_live_total(enum gs_live_class live_class, uint8_t device)
+{
+	if (live_class == GS_LIVE_TENSOR && device == 0 && fake.scene == FAKE_TORCH)
+		return (struct gs_live_total){40 * MIB, 48 * MIB, 10, 12, 30};
+	if (live_class == GS_LIVE_HOST && device == 255)
+		return (struct gs_live_total){MIB, 2 * MIB, 1, 2, 2};
+	return (struct gs_live_total){0};
+}
+
+static uint64_t fake_live_dropped(void)
+{
+	return 0;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t fake_ring_begin(void)
+{
+	return fake.event_first;
+}
+
+static uint64_t fake_ring_end(void)
+{
+	return fake.event_first + fake.event_count;
+}
+
+/* PyTorch: 12 tensors of 4 MiB (the first 7 from the layer, 5 from load), 2 of load freed, then 18 pairs. */
+static void fake_torch_event(uint64_t index, struct gs_event *event)
+{
+	event->size_bytes = 4 * MIB;
+	if (index < 12) {
+		event->type = GS_EVENT_TENSOR_ALLOC;
+		event->address = 0x7f1000000000 + index * 6 * MIB;
+		event->stack = index < 7 ? 3 : 4;
+	} else if (index < 14) {
+		event->type = GS_EVENT_TENSOR_FREE;
+		event->address = 0x7f1000000000 + (index - 2) * 6 * MIB;
+		event->stack = 1;
+	} else {
+		event->type = index % 2 == 0 ? GS_EVENT_TENSOR_ALLOC : GS_EVENT_TENSOR_FREE;
+		event->address = 0x7f1000000000 + 10 * 6 * MIB;
+		event->stack = 5;
+	}
+}
+
+static void fake_block_event(uint64_t index, struct gs_event *event)
+{
+	uint64_t pair = index / 2;
+
+	event->type = index % 2 == 0 ? GS_EVENT_ALLOC : GS_EVENT_FREE;
+	event->address = 0x7f1000000000 + pair % 40000 * 2 * MIB;
+	event->size_bytes = 512 * (pair * 2654435761u % 100000 + 1);
+	event->stream = pair % 3;
+	event->stack = 6 + (uint32_t)(pair % 2);
+}
+
+static int fake_ring_read(uint64_t index, struct gs_event *ret)
+{
+	if (index == fake.event_first + 5 && fake.scene == FAKE_BIG)
+		return GS_E_NOT_FOUND;
+	memset(ret, 0, sizeof(*ret));
+	ret->time_ns = FAKE_START_NS + index * 3100 + index * 7919 % 2900;
+	ret->thread = 4711;
+	if (fake.scene == FAKE_TORCH)
+		fake_torch_event(index, ret);
+	else
+		fake_block_event(index, ret);
+	return 0;
+}
+
+/* --- the rest ---------------------------------------------------------------------------------------------------- */
+
+static size_t fake_counter_count(void)
+{
+	return 4;
+}
+
+static void fake_counter_read(size_t index, struct gs_counter *ret)
+{
+	static const struct gs_counter counters[] = {
+	    {"cudaMalloc", "runtime", "ALLOC", 5000, 1500000},
+	    {"cuLaunchKernel", "driver", "LAUNCH", 120000, 384000000},
+	    {"cuMemAlloc_v2", "driver", "ALLOC", 0, 0},
+	    {"cuStreamSynchronize", "driver", "SYNC_ALWAYS", 300, 2500000000},
+	};
+
+	*ret = counters[index];
+}
+
+static void fake_process_read(struct gs_snapshot_process *process)
+{
+	static const char command[] = "python\0train.py\0--name=\xff\"x\"";
+
+	process->start_wall_ns = 1800000000000000000ull;
+	process->start_monotonic_ns = FAKE_START_NS;
+	process->dump_wall_ns = process->start_wall_ns + 12345678901ull;
+	process->dump_monotonic_ns = FAKE_START_NS + 12345678901ull;
+	process->rank = 3;
+	process->pid = 4711;
+	process->ppid = 4000;
+	strcpy(process->folder, "/home/user/job");
+	strcpy(process->conf_text, "snapshot:exit+oom,stacks:python");
+	strcpy(process->hostname, "node7");
+	strcpy(process->executable, "/usr/bin/python3.12");
+	memcpy(process->command, command, sizeof(command));
+	process->command_bytes = sizeof(command);
+}
+
+static size_t fake_threads_read(struct gs_snapshot_thread *threads, size_t capacity)
+{
+	for (size_t i = 0; i < 2 && i < capacity; i++) {
+		threads[i].tid = 4711 + (uint32_t)i;
+		strcpy(threads[i].name, i == 0 ? "python" : "pt_autograd_0");
+	}
+	return 2;
+}
+
+static const struct gs_snapshot_source fake_source = {
+    .conf = &fake.conf,
+    .device_count = fake_device_count,
+    .device_read = fake_device_read,
+    .allocator_stats = fake_stats,
+    .allocator_walk = fake_walk,
+    .live_walk = fake_live_walk,
+    .live_total = fake_live_total,
+    .live_dropped = fake_live_dropped,
+    .ring_begin = fake_ring_begin,
+    .ring_end = fake_ring_end,
+    .ring_read = fake_ring_read,
+    .stack_count = fake_stack_count,
+    .frame_count = fake_frame_count,
+    .string_count = fake_string_count,
+    .module_count = fake_module_count,
+    .stack_read = fake_stack,
+    .frame_read = fake_frame,
+    .string_read = fake_string,
+    .module_read = fake_module,
+    .stack_counters = fake_stack_counters,
+    .counter_count = fake_counter_count,
+    .counter_read = fake_counter_read,
+    .process_read = fake_process_read,
+    .threads_read = fake_threads_read,
+};
+
+static int fake_self_base(struct dl_phdr_info *info, size_t size, void *user)
+{
+	(void)size;
+	*(uint64_t *)user = info->dlpi_addr;
+	return 1; /* the first one is the program */
+}
+
+/* The return address of a call at the start of fake_known_function stands for its frame. */
+static void fake_init(enum fake_scene scene, uint64_t event_count, uint64_t event_first)
+{
+	uint64_t base = 0;
+	ssize_t length = readlink("/proc/self/exe", fake.self_path, sizeof(fake.self_path) - 1);
+
+	fake.self_path[length < 0 ? 0 : length] = '\0';
+	dl_iterate_phdr(fake_self_base, &base);
+	fake.self_offset = (uint64_t)(uintptr_t)fake_known_function - base + 1;
+	fake.scene = scene;
+	fake.event_count = event_count;
+	fake.event_first = event_first;
+	fake.grow_walks = 0;
+	memset(&fake.conf, 0, sizeof(fake.conf));
+	gs_conf_init(&fake.conf);
+}
+
+#endif
