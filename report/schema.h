@@ -91,6 +91,17 @@ enum gs_snap_kind {
  * that came into being after it was written. */
 #define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(stacks) X(frames) X(modules)
 
+/* Types of the keys of objects. DECIMAL: string of decimal digits; LIST: list of texts. */
+enum gs_snap_type {
+	GS_SNAP_TYPE_TEXT,
+	GS_SNAP_TYPE_COUNT,
+	GS_SNAP_TYPE_COUNT_OR_NULL,
+	GS_SNAP_TYPE_DECIMAL,
+	GS_SNAP_TYPE_LIST,
+	GS_SNAP_TYPE_OBJECT,
+	GS_SNAP_TYPE_OBJECT_OR_NULL
+};
+
 /* --- objects: X(object, key, type, meaning) ---------------------------------------------------------------------- */
 
 #define GS_SNAP_KEYS_meta(X)                                                                                           \
@@ -98,7 +109,7 @@ enum gs_snap_kind {
 	X(meta, version, TEXT, "of gpushim")                                                                           \
 	X(meta, pid, COUNT, "process")                                                                                 \
 	X(meta, ppid, COUNT, "its parent")                                                                             \
-	X(meta, rank, COUNT, "from RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or PMI_RANK; null = none")                 \
+	X(meta, rank, COUNT_OR_NULL, "from RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or PMI_RANK; null = none")         \
 	X(meta, hostname, TEXT, "machine")                                                                             \
 	X(meta, executable, TEXT, "path")                                                                              \
 	X(meta, command, LIST, "command line, one text per argument")                                                  \
@@ -125,8 +136,8 @@ enum gs_snap_kind {
 	X(devices, uuid, TEXT, "GPU-...: key of the device between processes")                                         \
 	X(devices, name, TEXT, "product")                                                                              \
 	X(devices, total_bytes, COUNT, "memory of the device")                                                         \
-	X(devices, gauges, OBJECT, "figures of the allocator, each with now and peak; null = unused")                  \
-	X(devices, counters, OBJECT, "counts of the allocator; null = unused")
+	X(devices, gauges, OBJECT_OR_NULL, "figures of the allocator, each with now and peak; null = unused")          \
+	X(devices, counters, OBJECT_OR_NULL, "counts of the allocator; null = unused")
 
 #define GS_SNAP_KEYS_live_totals(X)                                                                                    \
 	X(live_totals, class, TEXT, "as in live")                                                                      \
@@ -148,8 +159,10 @@ enum gs_snap_kind {
 	X(threads, tid, COUNT, "kernel thread id")                                                                     \
 	X(threads, name, TEXT, "name; only threads alive at the writing")
 
-/* Sections that are not tables. schema is an integer, strings a list of texts. */
-#define GS_SNAP_OBJECTS(X) X(meta) X(recording) X(devices) X(live_totals) X(functions) X(threads)
+/* Sections that are not tables: X(section, is a list of such objects). Beside them, schema is an integer and strings a
+ * list of texts. */
+#define GS_SNAP_OBJECTS(X)                                                                                             \
+	X(meta, false) X(recording, false) X(devices, true) X(live_totals, true) X(functions, true) X(threads, true)
 
 /* --- what follows from the lists --------------------------------------------------------------------------------- */
 
@@ -174,9 +187,15 @@ enum gs_snap_table {
 
 #define GS_SNAP_MAX_COLUMNS 13
 
+struct gs_snap_key {
+	const char *key;
+	enum gs_snap_type type;
+};
+#define GS_SNAP_KEY_ROW(object, key, type, text) {#key, GS_SNAP_TYPE_##type},
+
 /* GS_KEY(meta, pid) is "pid", and does not compile where the lists have no such key. */
 #define GS_SNAP_OBJECT_ENUM_ROW(object, key, type, text) GS_SNAP_KEY_##object##_##key,
-#define GS_SNAP_OBJECT_ENUM(object) enum gs_snap_key_##object{GS_SNAP_KEYS_##object(GS_SNAP_OBJECT_ENUM_ROW)};
+#define GS_SNAP_OBJECT_ENUM(object, is_list) enum gs_snap_key_##object{GS_SNAP_KEYS_##object(GS_SNAP_OBJECT_ENUM_ROW)};
 GS_SNAP_OBJECTS(GS_SNAP_OBJECT_ENUM)
 #define GS_KEY(object, key) ((void)GS_SNAP_KEY_##object##_##key, #key)
 

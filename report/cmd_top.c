@@ -1,0 +1,64 @@
+/* gpushim-report top: the places that hold the most memory. */
+#include <string.h>
+
+#include "report/command.h"
+
+static const char *const order_texts[] = {
+    [GSR_ORDER_LIVE] = "bytes alive now",
+    [GSR_ORDER_PEAK] = "bytes alive at the peak",
+    [GSR_ORDER_TOTAL] = "bytes allocated in all",
+    [GSR_ORDER_COUNT] = "number of allocations",
+};
+
+static void sums_print(const struct gsr_usage *usage, const struct gsr_options *options)
+{
+	char live[GSR_CELL_BYTES], count[GSR_CELL_BYTES], peak[GSR_CELL_BYTES], what[GSR_CELL_BYTES] = "";
+
+	for (unsigned sort = 0; sort < GSR_SORT_COUNT; sort++)
+		if ((options->sorts & 1u << sort) != 0) {
+			strcat(what, what[0] != '\0' ? ", " : "");
+			strcat(what, gsr_sort_names[sort]);
+		}
+	gsr_line("%s by %s: %s in %s alive, %s at the peak%s", what, order_texts[options->order],
+		 gsr_bytes(live, usage->sum.live_bytes), gsr_number(count, usage->sum.live_count),
+		 gsr_bytes(peak, usage->sum.peak_bytes), usage->complete ? "" : " of the history");
+}
+
+static void notes_print(const struct gsr_model *model, const struct gsr_usage *usage)
+{
+	char kept[GSR_CELL_BYTES], dropped[GSR_CELL_BYTES];
+
+	if (usage->complete)
+		return;
+	gsr_line("AT PEAK, TOTAL and ALLOCS know only the last %s events; %s older ones were dropped (history:N keeps "
+		 "more).",
+		 gsr_number(kept, GSR_ROWS(model, events)),
+		 gsr_number(dropped, gsr_count(model->recording, GS_KEY(recording, events_dropped))));
+}
+
+void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *given)
+{
+	struct gsr_places *places = gsr_places_new(model);
+	struct gsr_options options = *given;
+	struct gsr_usage usage;
+
+	if (options.sorts == 0 && options.by == GSR_BY_CLASS)
+		options.sorts = (1u << GSR_SORT_COUNT) - 1;
+	else if (options.sorts == 0)
+		options.sorts = gsr_sorts_default(model);
+	gsr_usage_read(model, places, options.sorts, options.by, &usage);
+	gsr_usage_sort(&usage, options.order);
+	if (options.json) {
+		cJSON *object = gsr_usage_json(places, model, &usage, &options);
+
+		cJSON_AddStringToObject(object, "file", path);
+		gsr_json_print(object);
+	} else {
+		gsr_print_title(path, model);
+		sums_print(&usage, &options);
+		gsr_usage_print(places, model, &usage, &options);
+		notes_print(model, &usage);
+	}
+	gsr_usage_drop(&usage);
+	gsr_places_drop(places);
+}

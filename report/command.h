@@ -1,0 +1,38 @@
+/* The commands of gpushim-report. main.c holds their table. */
+#ifndef GSR_COMMAND_H
+#define GSR_COMMAND_H
+
+#include "report/text.h"
+#include "report/usage.h"
+
+/* Exit status of the program and of each command. */
+enum gsr_status { GSR_FINE = 0, GSR_FINDING = 1, GSR_UNUSABLE = 2 };
+
+struct gsr_options {
+	bool json;	      /* one object a line, one line a file */
+	unsigned rows;	      /* of the main table; 0 = all */
+	unsigned sorts;	      /* bits of enum gsr_sort; 0 = what fits the snapshot */
+	enum gsr_group_by by; /* how to sum up */
+	enum gsr_order order;
+};
+
+/* Print one snapshot. path is for headings only. */
+void gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+
+/* "python train.py": the command line in one text, cut where it is long. */
+char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES]);
+
+/* The first line of what a command prints: file, program, process, moment. */
+void gsr_print_title(const char *path, const struct gsr_model *model);
+
+/* Prints the object on one line and drops it. */
+void gsr_json_print(cJSON *object);
+
+/* The groups, best first, as rows of a table or of JSON; at most `rows` of them. heads name the figures. */
+void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
+		     const struct gsr_options *options);
+cJSON *gsr_usage_json(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
+		      const struct gsr_options *options);
+
+#endif

@@ -1,0 +1,78 @@
+/* See model.h. */
+#include "report/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void texts_drop(struct gsr_texts *texts)
+{
+	free(texts->bytes);
+	free(texts->text);
+}
+
+void gsr_model_drop(struct gsr_model *model)
+{
+	for (unsigned table = 0; table < GS_SNAP_TABLE_COUNT; table++)
+		for (unsigned column = 0; column < GS_SNAP_MAX_COLUMNS; column++) {
+			free(model->tables[table].column[column]);
+			texts_drop(&model->tables[table].names[column]);
+		}
+	texts_drop(&model->strings);
+#define DROP_OBJECT(object, is_list) cJSON_Delete(model->object);
+	GS_SNAP_OBJECTS(DROP_OBJECT)
+#undef DROP_OBJECT
+	memset(model, 0, sizeof(*model));
+}
+
+const char *gsr_string(const struct gsr_model *model, uint64_t string)
+{
+	return string == 0 ? "" : model->strings.text[string];
+}
+
+uint64_t gsr_count(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? (uint64_t)item->valuedouble : 0;
+}
+
+const char *gsr_text(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text != NULL ? text : "";
+}
+
+uint64_t gsr_decimal(const cJSON *object, const char *key)
+{
+	return strtoull(gsr_text(object, key), NULL, 10);
+}
+
+uint64_t gsr_gauge(const cJSON *device, const char *name, const char *when)
+{
+	const cJSON *gauges = cJSON_GetObjectItemCaseSensitive(device, "gauges");
+
+	return gsr_count(cJSON_GetObjectItemCaseSensitive(gauges, name), when);
+}
+
+uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key)
+{
+	const cJSON *total;
+	uint64_t sum = 0;
+
+	cJSON_ArrayForEach(total, model->live_totals)
+	{
+		if (strcmp(gsr_text(total, GS_KEY(live_totals, class)), live_class) == 0)
+			sum += gsr_count(total, key);
+	}
+	return sum;
+}
+
+size_t gsr_name_find(const struct gsr_texts *names, const char *name)
+{
+	size_t index = 0;
+
+	while (index < names->count && strcmp(names->text[index], name) != 0)
+		index++;
+	return index;
+}

@@ -1,0 +1,62 @@
+/* A snapshot in memory, checked: every index in it is in range, every stack ends at the root.
+ *
+ * Tables hold one array of 64-bit values per column (signed ones converted), in the columns of report/schema.h.
+ * Objects stay cJSON trees whose keys were checked against the same lists, so that the accessors cannot fail. */
+#ifndef GSR_MODEL_H
+#define GSR_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "report/schema.h"
+
+struct gsr_texts {
+	char *bytes; /* holds the texts */
+	const char **text;
+	size_t count;
+};
+
+struct gsr_table {
+	size_t rows;
+	uint64_t *column[GS_SNAP_MAX_COLUMNS];
+	struct gsr_texts names[GS_SNAP_MAX_COLUMNS]; /* of columns of kind NAME */
+};
+
+struct gsr_model {
+#define GSR_MODEL_OBJECT(object, is_list) cJSON *object;
+	GS_SNAP_OBJECTS(GSR_MODEL_OBJECT)
+#undef GSR_MODEL_OBJECT
+	struct gsr_table tables[GS_SNAP_TABLE_COUNT];
+	struct gsr_texts strings;
+};
+
+void gsr_model_drop(struct gsr_model *model);
+
+/* GSR_ROWS(model, blocks), GSR_CELL(model, blocks, stack, row), GSR_NAME(model, blocks, state, row) */
+#define GSR_TABLE(model, table) (&(model)->tables[GS_SNAP_TABLE_##table])
+#define GSR_ROWS(model, table) (GSR_TABLE(model, table)->rows)
+#define GSR_CELL(model, table, key, row) (GSR_TABLE(model, table)->column[GS_SNAP_##table##_##key][row])
+#define GSR_NAME(model, table, key, row)                                                                               \
+	(GSR_TABLE(model, table)->names[GS_SNAP_##table##_##key].text[GSR_CELL(model, table, key, row)])
+
+/* Row of strings; 0 is "". */
+const char *gsr_string(const struct gsr_model *model, uint64_t string);
+
+/* Keys of objects whose type was checked on loading: a count, 0 where it is null; a text. */
+uint64_t gsr_count(const cJSON *object, const char *key);
+const char *gsr_text(const cJSON *object, const char *key);
+uint64_t gsr_decimal(const cJSON *object, const char *key);
+
+/* A gauge of a device's allocator, 0 where it is missing. when is "now" or "peak". */
+uint64_t gsr_gauge(const cJSON *device, const char *name, const char *when);
+
+/* Sum of a key of live_totals over the devices, for one class. */
+uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key);
+
+/* Index of a name in the list of a NAME column; the number of names when it is not there. */
+size_t gsr_name_find(const struct gsr_texts *names, const char *name);
+
+#endif

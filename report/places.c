@@ -1,0 +1,168 @@
+/* See places.h. */
+#include "report/places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/symbols.h"
+
+/* From the least to the most telling kind of frame. */
+enum rank { RANK_NONE, RANK_NATIVE_CUDA, RANK_NATIVE_CORE, RANK_NATIVE, RANK_PYTHON_LIBRARY, RANK_PYTHON, RANK_COUNT };
+
+struct gsr_places {
+	const struct gsr_model *model;
+	struct gsr_symbols *symbols;
+	uint32_t *line; /* by stack: the frame */
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool starts_with_any(const char *text, const char *const *prefixes)
+{
+	for (; *prefixes != NULL; prefixes++)
+		if (strncmp(text, *prefixes, strlen(*prefixes)) == 0)
+			return true;
+	return false;
+}
+
+static enum rank rank_of(const struct gsr_model *model, uint64_t frame)
+{
+	static const char *const cuda[] = {"libgpushim", "libcuda.", "libcudart", "libc.so", "libpthread",
+					   "ld-linux",	 "libc10",   "libdl.",	  NULL};
+	static const char *const core[] = {"libtorch", "libstdc++", "libpython", "libcublas", "libcudnn", NULL};
+	const char *kind = GSR_NAME(model, frames, kind, frame);
+	const char *file = gsr_string(model, GSR_CELL(model, frames, file, frame));
+
+	if (strcmp(kind, "python") == 0)
+		return file[0] == '<' || strstr(file, "-packages/") != NULL || strstr(file, "/lib/python") != NULL
+			   ? RANK_PYTHON_LIBRARY
+			   : RANK_PYTHON;
+	if (strcmp(kind, "native") != 0)
+		return RANK_NONE;
+	file = base_name(gsr_string(model, GSR_CELL(model, modules, path, GSR_CELL(model, frames, module, frame))));
+	return starts_with_any(file, cuda)   ? RANK_NATIVE_CUDA
+	       : starts_with_any(file, core) ? RANK_NATIVE_CORE
+					     : RANK_NATIVE;
+}
+
+/* Parents come first, so one pass in order sees each caller's result before it is needed. */
+static void lines_find(struct gsr_places *places)
+{
+	const struct gsr_model *model = places->model;
+	size_t stacks = GSR_ROWS(model, stacks), frames = GSR_ROWS(model, frames);
+	unsigned char *frame_rank = malloc(frames + 1), *line_rank = malloc(stacks + 1);
+
+	places->line = calloc(stacks + 1, sizeof(*places->line));
+	if (frame_rank == NULL || line_rank == NULL || places->line == NULL)
+		abort();
+	for (size_t frame = 0; frame < frames; frame++)
+		frame_rank[frame] = (unsigned char)rank_of(model, frame);
+	line_rank[0] = RANK_NONE;
+	for (size_t stack = 1; stack < stacks; stack++) {
+		uint64_t parent = GSR_CELL(model, stacks, parent, stack), frame = GSR_CELL(model, stacks, frame, stack);
+		bool own = frame != 0 && frame_rank[frame] >= line_rank[parent];
+
+		places->line[stack] = own ? (uint32_t)frame : places->line[parent];
+		line_rank[stack] = own ? frame_rank[frame] : line_rank[parent];
+	}
+	free(frame_rank);
+	free(line_rank);
+}
+
+struct gsr_places *gsr_places_new(const struct gsr_model *model)
+{
+	struct gsr_places *places = calloc(1, sizeof(*places));
+
+	if (places == NULL)
+		abort();
+	places->model = model;
+	places->symbols = gsr_symbols_new(model);
+	lines_find(places);
+	return places;
+}
+
+void gsr_places_drop(struct gsr_places *places)
+{
+	gsr_symbols_drop(places->symbols);
+	free(places->line);
+	free(places);
+}
+
+uint64_t gsr_places_line(const struct gsr_places *places, uint64_t stack)
+{
+	return places->line[stack];
+}
+
+/* Without the working folder, or without what leads to a package. */
+static const char *short_path(const struct gsr_model *model, const char *path)
+{
+	const char *folder = gsr_text(model->meta, GS_KEY(meta, folder)), *package = strstr(path, "-packages/");
+	size_t length = strlen(folder);
+
+	if (length > 1 && strncmp(path, folder, length) == 0 && path[length] == '/')
+		return path + length + 1;
+	return package != NULL ? package + strlen("-packages/") : path;
+}
+
+/* The module's name and, if it is known, the function's. */
+static const char *native_names(struct gsr_places *places, uint64_t frame, const char **ret_module)
+{
+	const struct gsr_model *model = places->model;
+	uint64_t module = GSR_CELL(model, frames, module, frame);
+
+	*ret_module = base_name(gsr_string(model, GSR_CELL(model, modules, path, module)));
+	if ((*ret_module)[0] == '\0')
+		*ret_module = "?";
+	return gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame));
+}
+
+char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
+{
+	const struct gsr_model *model = places->model;
+	const char *kind, *module, *function;
+
+	if (frame == 0) {
+		strcpy(text, "(no stack)");
+		return text;
+	}
+	kind = GSR_NAME(model, frames, kind, frame);
+	if (strcmp(kind, "native") != 0) {
+		snprintf(text, GSR_CELL_BYTES, "%s:%llu in %s",
+			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))),
+			 (unsigned long long)GSR_CELL(model, frames, line, frame),
+			 gsr_string(model, GSR_CELL(model, frames, function, frame)));
+		return text;
+	}
+	function = native_names(places, frame, &module);
+	if (function != NULL)
+		snprintf(text, GSR_CELL_BYTES, "%s in %s", function, module);
+	else
+		snprintf(text, GSR_CELL_BYTES, "%s+0x%llx", module,
+			 (unsigned long long)GSR_CELL(model, frames, offset, frame));
+	return text;
+}
+
+char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
+{
+	const struct gsr_model *model = places->model;
+	const char *module, *function;
+
+	if (frame == 0)
+		return gsr_frame_text(places, frame, text);
+	if (strcmp(GSR_NAME(model, frames, kind, frame), "native") != 0) {
+		snprintf(text, GSR_CELL_BYTES, "%s (%s)", gsr_string(model, GSR_CELL(model, frames, function, frame)),
+			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))));
+		return text;
+	}
+	function = native_names(places, frame, &module);
+	if (function == NULL)
+		return gsr_frame_text(places, frame, text);
+	snprintf(text, GSR_CELL_BYTES, "%s (%s)", function, module);
+	return text;
+}

@@ -1,0 +1,25 @@
+/* Where something happened, in words: frames as text, and the one frame of a stack that a reader wants to see first.
+ *
+ * That *line* is the innermost Python frame of the program's own code; else the innermost Python frame; else the
+ * innermost native frame outside CUDA, the C library and PyTorch's core; else the innermost one. */
+#ifndef GSR_PLACES_H
+#define GSR_PLACES_H
+
+#include "report/model.h"
+#include "report/text.h"
+
+struct gsr_places;
+
+struct gsr_places *gsr_places_new(const struct gsr_model *model);
+void gsr_places_drop(struct gsr_places *places);
+
+/* The frame that stands for the stack; 0 = no stack. */
+uint64_t gsr_places_line(const struct gsr_places *places, uint64_t stack);
+
+/* "net/model.py:41 in forward", "solve in libsolver.so", "libsolver.so+0x1234". They return text. */
+char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
+
+/* "forward (net/model.py)", "solve (libsolver.so)" */
+char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
+
+#endif

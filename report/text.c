@@ -1,0 +1,254 @@
+/* See text.h. */
+#include "report/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool colored;
+static unsigned width = 100;
+
+void gsr_text_init(enum gsr_color color)
+{
+	const char *none = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	colored = color == GSR_COLOR_ALWAYS ||
+		  (color == GSR_COLOR_AUTO && isatty(STDOUT_FILENO) && (none == NULL || none[0] == '\0'));
+	if (columns != NULL && atoi(columns) > 0)
+		width = (unsigned)atoi(columns);
+	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		width = size.ws_col;
+	if (width < 60)
+		width = 60;
+}
+
+char *gsr_bytes(char text[GSR_CELL_BYTES], uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes / 1024;
+	unsigned unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, GSR_CELL_BYTES, "%llu B", (unsigned long long)bytes);
+		return text;
+	}
+	while (value >= 1023.95 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(text, GSR_CELL_BYTES, "%.1f %s", value, units[unit]);
+	return text;
+}
+
+char *gsr_number(char text[GSR_CELL_BYTES], uint64_t number)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	char *to = text;
+
+	for (int i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return text;
+}
+
+char *gsr_share(char text[GSR_CELL_BYTES], uint64_t part, uint64_t whole)
+{
+	if (whole == 0)
+		strcpy(text, "-");
+	else
+		snprintf(text, GSR_CELL_BYTES, "%.1f %%", 100.0 * (double)part / (double)whole);
+	return text;
+}
+
+char *gsr_duration(char text[GSR_CELL_BYTES], uint64_t ns)
+{
+	if (ns < 1000)
+		snprintf(text, GSR_CELL_BYTES, "%u ns", (unsigned)ns);
+	else if (ns < 1000000)
+		snprintf(text, GSR_CELL_BYTES, "%.2f us", (double)ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(text, GSR_CELL_BYTES, "%.2f ms", (double)ns / 1e6);
+	else
+		snprintf(text, GSR_CELL_BYTES, "%.2f s", (double)ns / 1e9);
+	return text;
+}
+
+char *gsr_time(char text[GSR_CELL_BYTES], uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / 1000000000);
+	struct tm utc;
+
+	if (gmtime_r(&seconds, &utc) == NULL || strftime(text, GSR_CELL_BYTES, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
+		strcpy(text, "?");
+	return text;
+}
+
+/* Control characters, C1 ones too, become '?'. */
+static void print_safely(const char *text)
+{
+	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+		if (*at < 0x20 || *at == 0x7f) {
+			putchar('?');
+		} else if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) {
+			putchar('?');
+			at++;
+		} else {
+			putchar(*at);
+		}
+	}
+}
+
+static void print_formatted(const char *format, va_list arguments)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		return;
+	print_safely(text);
+	free(text);
+}
+
+void gsr_heading(const char *format, ...)
+{
+	va_list arguments;
+
+	if (colored)
+		fputs("\033[1m", stdout);
+	va_start(arguments, format);
+	print_formatted(format, arguments);
+	va_end(arguments);
+	puts(colored ? "\033[0m" : "");
+}
+
+void gsr_line(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_formatted(format, arguments);
+	va_end(arguments);
+	putchar('\n');
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------ */
+
+#define GRID_COLUMNS 12
+
+struct grid_line {
+	bool is_note;
+	char *cells[GRID_COLUMNS]; /* a note has one */
+};
+
+struct gsr_grid {
+	unsigned column_count;
+	size_t line_count, capacity;
+	struct grid_line *lines; /* the first one is the heads */
+};
+
+static struct grid_line *grid_add(struct gsr_grid *grid)
+{
+	if (grid->line_count == grid->capacity) {
+		grid->capacity = grid->capacity == 0 ? 32 : grid->capacity * 2;
+		grid->lines = realloc(grid->lines, grid->capacity * sizeof(*grid->lines));
+		if (grid->lines == NULL)
+			abort();
+	}
+	memset(&grid->lines[grid->line_count], 0, sizeof(*grid->lines));
+	return &grid->lines[grid->line_count++];
+}
+
+struct gsr_grid *gsr_grid_new(const char *const *heads, unsigned column_count)
+{
+	struct gsr_grid *grid = calloc(1, sizeof(*grid));
+
+	if (grid == NULL)
+		abort();
+	grid->column_count = column_count < GRID_COLUMNS ? column_count : GRID_COLUMNS;
+	gsr_grid_row(grid, heads);
+	return grid;
+}
+
+void gsr_grid_row(struct gsr_grid *grid, const char *const *cells)
+{
+	struct grid_line *line = grid_add(grid);
+
+	for (unsigned i = 0; i < grid->column_count; i++)
+		line->cells[i] = strdup(cells[i]);
+}
+
+void gsr_grid_note(struct gsr_grid *grid, const char *text)
+{
+	struct grid_line *line = grid_add(grid);
+
+	line->is_note = true;
+	line->cells[0] = strdup(text);
+}
+
+/* The end of the text that fits into room columns, counted in characters; a cut one starts with "...". */
+static void print_end(const char *text, size_t room)
+{
+	size_t length = 0, skip;
+
+	for (const char *at = text; *at != '\0'; at++)
+		length += (*at & 0xc0) != 0x80;
+	if (length <= room) {
+		print_safely(text);
+		return;
+	}
+	for (skip = length - (room - 3); skip > 0; skip--) {
+		text++;
+		while ((*text & 0xc0) == 0x80)
+			text++;
+	}
+	fputs("...", stdout);
+	print_safely(text);
+}
+
+static void grid_line_print(const struct gsr_grid *grid, const struct grid_line *line, const size_t *widths)
+{
+	const size_t least = 20;
+	size_t used = 0;
+
+	if (line->is_note) {
+		fputs("          ", stdout);
+		print_end(line->cells[0], width - 10);
+		putchar('\n');
+		return;
+	}
+	for (unsigned i = 0; i + 1 < grid->column_count; i++) {
+		printf("%*s%s  ", (int)(widths[i] - strlen(line->cells[i])), "", line->cells[i]);
+		used += widths[i] + 2;
+	}
+	print_end(line->cells[grid->column_count - 1], used + least < width ? width - used : least);
+	putchar('\n');
+}
+
+void gsr_grid_print(struct gsr_grid *grid)
+{
+	size_t widths[GRID_COLUMNS] = {0};
+
+	for (size_t line = 0; line < grid->line_count; line++)
+		for (unsigned i = 0; i < grid->column_count && !grid->lines[line].is_note; i++)
+			if (strlen(grid->lines[line].cells[i]) > widths[i])
+				widths[i] = strlen(grid->lines[line].cells[i]);
+	for (size_t line = 0; line < grid->line_count; line++) {
+		if (line == 0 && colored)
+			fputs("\033[2m", stdout);
+		grid_line_print(grid, &grid->lines[line], widths);
+		if (line == 0 && colored)
+			fputs("\033[0m", stdout);
+		for (unsigned i = 0; i < GRID_COLUMNS; i++)
+			free(grid->lines[line].cells[i]);
+	}
+	free(grid->lines);
+	free(grid);
+}

@@ -1,0 +1,141 @@
+/* A usage as a table and as JSON: shared by the commands that list places. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/command.h"
+
+static size_t rows_shown(const struct gsr_usage *usage, const struct gsr_options *options)
+{
+	return options->rows == 0 || options->rows > usage->count ? usage->count : options->rows;
+}
+
+/* Frames of a stack below its line, innermost first, as notes under a row. */
+static void stack_print(struct gsr_grid *grid, struct gsr_places *places, const struct gsr_model *model, uint64_t stack)
+{
+	char text[GSR_CELL_BYTES];
+
+	for (; stack != 0; stack = GSR_CELL(model, stacks, parent, stack))
+		gsr_grid_note(grid, gsr_frame_text(places, GSR_CELL(model, stacks, frame, stack), text));
+}
+
+static const char *group_head(enum gsr_group_by by)
+{
+	switch (by) {
+	case GSR_BY_STACK:
+		return "STACK";
+	case GSR_BY_FUNCTION:
+		return "FUNCTION";
+	case GSR_BY_CLASS:
+		return "CLASS";
+	default:
+		return "LINE";
+	}
+}
+
+void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
+		     const struct gsr_options *options)
+{
+	const char *const heads[] = {"LIVE", "%", "COUNT", "AT PEAK", "TOTAL", "ALLOCS", group_head(options->by)};
+	struct gsr_grid *grid = gsr_grid_new(heads, 7);
+	size_t shown = rows_shown(usage, options);
+
+	for (size_t i = 0; i < shown; i++) {
+		char cells[6][GSR_CELL_BYTES];
+		const struct gsr_group *group = &usage->groups[i];
+		const struct gsr_use *use = &group->use;
+
+		gsr_grid_row(grid, (const char *const[]){gsr_bytes(cells[0], use->live_bytes),
+							 gsr_share(cells[1], use->live_bytes, usage->sum.live_bytes),
+							 gsr_number(cells[2], use->live_count),
+							 gsr_bytes(cells[3], use->peak_bytes),
+							 gsr_bytes(cells[4], use->total_bytes),
+							 gsr_number(cells[5], use->total_count), group->name});
+		if (options->by == GSR_BY_STACK)
+			stack_print(grid, places, model, group->stack);
+	}
+	gsr_grid_print(grid);
+	if (shown < usage->count)
+		gsr_line("... and %zu more (-n 0 shows all)", usage->count - shown);
+}
+
+static cJSON *stack_json(struct gsr_places *places, const struct gsr_model *model, uint64_t stack)
+{
+	cJSON *frames = cJSON_CreateArray();
+	char text[GSR_CELL_BYTES];
+
+	for (; stack != 0; stack = GSR_CELL(model, stacks, parent, stack))
+		cJSON_AddItemToArray(
+		    frames, cJSON_CreateString(gsr_frame_text(places, GSR_CELL(model, stacks, frame, stack), text)));
+	return frames;
+}
+
+static void use_json(cJSON *object, const struct gsr_use *use)
+{
+	cJSON_AddNumberToObject(object, "live_bytes", (double)use->live_bytes);
+	cJSON_AddNumberToObject(object, "live_count", (double)use->live_count);
+	cJSON_AddNumberToObject(object, "peak_bytes", (double)use->peak_bytes);
+	cJSON_AddNumberToObject(object, "peak_count", (double)use->peak_count);
+	cJSON_AddNumberToObject(object, "total_bytes", (double)use->total_bytes);
+	cJSON_AddNumberToObject(object, "total_count", (double)use->total_count);
+}
+
+cJSON *gsr_usage_json(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
+		      const struct gsr_options *options)
+{
+	cJSON *object = cJSON_CreateObject(), *sorts = cJSON_AddArrayToObject(object, "what"), *rows;
+	size_t shown = rows_shown(usage, options);
+
+	for (unsigned sort = 0; sort < GSR_SORT_COUNT; sort++)
+		if ((options->sorts & 1u << sort) != 0)
+			cJSON_AddItemToArray(sorts, cJSON_CreateString(gsr_sort_names[sort]));
+	cJSON_AddBoolToObject(object, "history_complete", usage->complete);
+	use_json(cJSON_AddObjectToObject(object, "sum"), &usage->sum);
+	rows = cJSON_AddArrayToObject(object, "rows");
+	for (size_t i = 0; i < shown; i++) {
+		const struct gsr_group *group = &usage->groups[i];
+		cJSON *row = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(row, "name", group->name);
+		use_json(row, &group->use);
+		cJSON_AddItemToObject(row, "stack", stack_json(places, model, group->stack));
+		cJSON_AddItemToArray(rows, row);
+	}
+	return object;
+}
+
+void gsr_json_print(cJSON *object)
+{
+	char *text = cJSON_PrintUnformatted(object);
+
+	if (text != NULL)
+		puts(text);
+	free(text);
+	cJSON_Delete(object);
+}
+
+char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES])
+{
+	const cJSON *argument;
+	size_t length = 0;
+
+	text[0] = '\0';
+	cJSON_ArrayForEach(argument, cJSON_GetObjectItemCaseSensitive(model->meta, GS_KEY(meta, command)))
+	{
+		const char *word = cJSON_GetStringValue(argument);
+
+		if (word == NULL || length + strlen(word) + 2 > 200) {
+			strcpy(text + length, " ...");
+			break;
+		}
+		length += (size_t)snprintf(text + length, GSR_CELL_BYTES - length, "%s%s", length > 0 ? " " : "", word);
+	}
+	return text;
+}
+
+void gsr_print_title(const char *path, const struct gsr_model *model)
+{
+	char command[GSR_CELL_BYTES];
+
+	gsr_heading("%s: %s", path, gsr_command_text(model, command));
+}
