@@ -8,22 +8,24 @@
 
 int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
 {
-	uint64_t size_bytes = request->size_bytes;
+	struct gsa_want want = {.request = request, .size_bytes = request->size_bytes, .pool = GSA_POOL_PLAIN};
 	int error = GS_E_NOT_FOUND;
 
-	if (size_bytes == 0)
+	if (request->size_bytes == 0)
 		return GS_E_INVALID;
-	if (size_bytes <= SIZE_MAX_BYTES && !request->plain) {
-		size_bytes = gsa_round_up(size_bytes, GSA_ROUND_BYTES);
+	if (request->size_bytes > SIZE_MAX_BYTES)
+		error = GS_E_NO_MEMORY;
+	if (!request->plain && error == GS_E_NOT_FOUND) {
+		want.size_bytes = gsa_round_up(request->size_bytes, GSA_ROUND_BYTES);
+		want.pool = want.size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
 		gsb_lock_acquire(&allocator->lock);
-		error = gsa_live_serve(allocator, request, size_bytes, ret_block);
+		error = gsa_live_serve(allocator, &want, ret_block);
 		if (error == GS_OK)
 			allocator->stats.hits++;
 		gsb_lock_release(&allocator->lock);
 	}
 	if (error == GS_E_NOT_FOUND)
-		error = size_bytes <= SIZE_MAX_BYTES ? gsa_reclaim_serve(allocator, request, size_bytes, ret_block)
-						     : GS_E_NO_MEMORY;
+		error = gsa_reclaim_serve(allocator, &want, ret_block);
 	if (error == GS_E_NO_MEMORY) {
 		gsb_lock_acquire(&allocator->lock);
 		allocator->stats.out_of_memory++;

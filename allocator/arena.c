@@ -38,11 +38,59 @@ static bool is_passing(int error)
 	return error == GS_E_NO_MEMORY || error == GS_E_NO_HOST_MEMORY || error == GS_E_FORBIDDEN;
 }
 
+/* Makes the addresses one hole of the pool, and its expandable segment. ALLOCATOR lock held. */
+static int pool_open(struct gsa *allocator, enum gsa_pool pool, uint64_t address, uint64_t size_bytes)
+{
+	struct gsa_block *block = gsb_slab_take(&allocator->block_slab);
+	struct gsa_segment *segment = NULL;
+	int error = GS_E_NO_HOST_MEMORY;
+
+	if (block == NULL)
+		return error;
+	if (allocator->options.expandable) {
+		segment = gsb_slab_take(&allocator->segment_slab);
+		if (segment == NULL)
+			goto give_block;
+		*segment = (struct gsa_segment){
+		    .kind = GSA_SEGMENT_EXPANDABLE, .pool = pool, .address = address, .first = block};
+		error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, address, segment);
+		if (error != GS_OK)
+			goto give_segment;
+	}
+	block->address = address;
+	block->size_bytes = size_bytes;
+	gsa_block_settle(allocator, block, GSA_BLOCK_UNMAPPED, NULL);
+	allocator->first[pool] = block;
+	allocator->expandable[pool] = segment;
+	return GS_OK;
+
+give_segment:
+	gsb_slab_give(&allocator->segment_slab, segment);
+give_block:
+	gsb_slab_give(&allocator->block_slab, block);
+	return error;
+}
+
+/* Undoes pool_open. */
+static void pool_close(struct gsa *allocator, enum gsa_pool pool)
+{
+	struct gsa_segment *segment = allocator->expandable[pool];
+	struct gsa_block *block = allocator->first[pool];
+
+	if (segment != NULL) {
+		gsa_map_remove(&allocator->segments, &allocator->map_slabs, segment->address);
+		gsb_slab_give(&allocator->segment_slab, segment);
+	}
+	gsa_block_leave(allocator, block);
+	gsb_slab_give(&allocator->block_slab, block);
+	allocator->expandable[pool] = NULL;
+	allocator->first[pool] = NULL;
+}
+
 static int arena_reserve(struct gsa *allocator)
 {
-	struct gsa_segment *segment = NULL;
-	struct gsa_block *block;
 	uint64_t size_bytes = allocator->options.arena_bytes;
+	uint64_t small_bytes = gsa_round_up(size_bytes / GSA_SMALL_SHARE, allocator->options.granularity_bytes);
 	uint64_t address;
 	int error;
 
@@ -56,45 +104,31 @@ static int arena_reserve(struct gsa *allocator)
 		return GS_E_UNSUPPORTED;
 	}
 	gsb_lock_acquire(&allocator->lock);
-	block = gsb_slab_take(&allocator->block_slab);
-	if (block == NULL)
-		goto give_back;
-	if (allocator->options.expandable) {
-		segment = gsb_slab_take(&allocator->segment_slab);
-		if (segment == NULL)
-			goto give_block;
-		*segment = (struct gsa_segment){.kind = GSA_SEGMENT_EXPANDABLE, .address = address, .first = block};
-		if (gsa_map_insert(&allocator->segments, &allocator->map_slabs, address, segment) != GS_OK)
-			goto give_segment;
+	allocator->small_address = address + size_bytes - small_bytes;
+	error = pool_open(allocator, GSA_POOL_LARGE, address, size_bytes - small_bytes);
+	if (error == GS_OK) {
+		error = pool_open(allocator, GSA_POOL_SMALL, allocator->small_address, small_bytes);
+		if (error != GS_OK)
+			pool_close(allocator, GSA_POOL_LARGE);
 	}
-	block->address = address;
-	block->size_bytes = size_bytes;
-	gsa_block_settle(allocator, block, GSA_BLOCK_UNMAPPED, NULL);
-	allocator->arena_address = address;
-	allocator->arena_first = block;
-	allocator->arena_segment = segment;
+	if (error == GS_OK)
+		allocator->arena_address = address;
 	gsb_lock_release(&allocator->lock);
-	return GS_OK;
-
-give_segment:
-	gsb_slab_give(&allocator->segment_slab, segment);
-give_block:
-	gsb_slab_give(&allocator->block_slab, block);
-give_back:
-	gsb_lock_release(&allocator->lock);
-	allocator->ops.unreserve(allocator->device, address, size_bytes);
-	return GS_E_NO_HOST_MEMORY;
+	if (error != GS_OK)
+		allocator->ops.unreserve(allocator->device, address, size_bytes);
+	return error;
 }
 
 /* The hole that needs least new memory for the request, the smallest among equals. */
-static struct gsa_block *choose_hole(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-				     uint64_t *ret_least_bytes)
+static struct gsa_block *choose_hole(struct gsa *allocator, const struct gsa_want *want, uint64_t *ret_least_bytes)
 {
-	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
-	struct gsa_block *hole = gsa_tree_above(allocator->holes, 0, 0);
+	struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
+	struct gsa_block *holes = allocator->holes[want->pool];
+	uint64_t size_bytes = want->size_bytes;
+	struct gsa_block *hole = gsa_tree_above(holes, 0, 0);
 	struct gsa_block *best = NULL;
 
-	for (; hole != NULL; hole = gsa_tree_above(allocator->holes, hole->size_bytes, hole->address + 1)) {
+	for (; hole != NULL; hole = gsa_tree_above(holes, hole->size_bytes, hole->address + 1)) {
 		bool expandable = allocator->options.expandable;
 		uint64_t before_bytes = expandable ? gsa_fit_before(hole, tag) : 0;
 		uint64_t least_bytes;
@@ -114,10 +148,10 @@ static struct gsa_block *choose_hole(struct gsa *allocator, const struct gsa_req
 	return best;
 }
 
-static uint64_t step_bytes(const struct gsa *allocator)
+static uint64_t step_bytes(const struct gsa *allocator, enum gsa_pool pool)
 {
 	uint64_t unit = allocator->options.granularity_bytes;
-	uint64_t bytes = allocator->stats.reserved_bytes.now / GSA_STEP_SHARE;
+	uint64_t bytes = allocator->mapped_bytes[pool] / GSA_STEP_SHARE;
 
 	if (bytes > GSA_STEP_MAX_BYTES)
 		bytes = GSA_STEP_MAX_BYTES;
@@ -134,16 +168,16 @@ static void abandon(struct gsa *allocator, struct growth *growth)
 		gsa_map_remove(&allocator->handles, &allocator->map_slabs, handle->address);
 		gsb_slab_give(&allocator->handle_slab, handle);
 	}
-	if (growth->segment != NULL && growth->segment != allocator->arena_segment) {
+	if (growth->segment != NULL && growth->segment->kind == GSA_SEGMENT_FIXED) {
 		gsa_map_remove(&allocator->segments, &allocator->map_slabs, growth->segment->address);
 		gsb_slab_give(&allocator->segment_slab, growth->segment);
 	}
 	gsa_block_settle(allocator, growth->block, GSA_BLOCK_UNMAPPED, NULL);
 }
 
-static int prepare_segment(struct gsa *allocator, struct growth *growth)
+static int prepare_segment(struct gsa *allocator, enum gsa_pool pool, struct growth *growth)
 {
-	struct gsa_segment *segment = allocator->arena_segment;
+	struct gsa_segment *segment = allocator->expandable[pool];
 	int error;
 
 	if (segment == NULL) {
@@ -151,7 +185,7 @@ static int prepare_segment(struct gsa *allocator, struct growth *growth)
 		if (segment == NULL)
 			return GS_E_NO_HOST_MEMORY;
 		*segment = (struct gsa_segment){
-		    .kind = GSA_SEGMENT_FIXED, .address = growth->block->address, .first = growth->block};
+		    .kind = GSA_SEGMENT_FIXED, .pool = pool, .address = growth->block->address, .first = growth->block};
 		error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, segment->address, segment);
 		if (error != GS_OK) {
 			gsb_slab_give(&allocator->segment_slab, segment);
@@ -192,7 +226,8 @@ static int prepare_handles(struct gsa *allocator, struct growth *growth)
 }
 
 /* Detaches the first `bytes` of the hole and takes every node that mapping them needs. ALLOCATOR lock held. */
-static int prepare(struct gsa *allocator, struct gsa_block *hole, uint64_t bytes, struct growth *growth)
+static int prepare(struct gsa *allocator, enum gsa_pool pool, struct gsa_block *hole, uint64_t bytes,
+		   struct growth *growth)
 {
 	int error = gsb_slab_reserve(&allocator->block_slab, 1);
 
@@ -202,7 +237,7 @@ static int prepare(struct gsa *allocator, struct gsa_block *hole, uint64_t bytes
 		gsa_block_cut(allocator, hole, bytes);
 	gsa_block_leave(allocator, hole);
 	*growth = (struct growth){.block = hole};
-	error = prepare_segment(allocator, growth);
+	error = prepare_segment(allocator, pool, growth);
 	if (error == GS_OK)
 		error = prepare_handles(allocator, growth);
 	if (error != GS_OK)
@@ -258,6 +293,7 @@ static void publish(struct gsa *allocator, struct growth *growth)
 {
 	growth->block->segment = growth->segment;
 	growth->segment->mapped_bytes += growth->block->size_bytes;
+	allocator->mapped_bytes[growth->segment->pool] += growth->block->size_bytes;
 	gsa_block_settle(allocator, growth->block, GSA_BLOCK_IDLE, NULL);
 	allocator->stats.grows++;
 	allocator->vmm_worked = true;
@@ -265,8 +301,8 @@ static void publish(struct gsa *allocator, struct growth *growth)
 
 /* One growth, with GROW held. generous: take a whole step if the request needs less; *ret_less says that less would do.
  */
-static int grow_once(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes, bool generous,
-		     struct gsa_block_info *ret_info, struct span *ret_span, bool *ret_less)
+static int grow_once(struct gsa *allocator, const struct gsa_want *want, bool generous, struct gsa_block_info *ret_info,
+		     struct span *ret_span, bool *ret_less)
 {
 	struct growth growth;
 	struct gsa_block *hole;
@@ -275,20 +311,22 @@ static int grow_once(struct gsa *allocator, const struct gsa_request *request, u
 	int error;
 
 	gsb_lock_acquire(&allocator->lock);
-	error = gsa_live_serve(allocator, request, size_bytes, ret_info); /* another thread may have grown */
+	error = gsa_live_serve(allocator, want, ret_info); /* another thread may have grown */
 	if (error != GS_E_NOT_FOUND)
 		goto unlock;
 	error = allocator->plain_only ? GS_E_UNSUPPORTED : GS_E_NO_MEMORY;
-	hole = error == GS_E_NO_MEMORY ? choose_hole(allocator, request, size_bytes, &least_bytes) : NULL;
+	hole = error == GS_E_NO_MEMORY ? choose_hole(allocator, want, &least_bytes) : NULL;
 	if (hole == NULL)
 		goto unlock;
 	bytes = least_bytes;
-	if (generous && bytes < step_bytes(allocator))
-		bytes = step_bytes(allocator) < hole->size_bytes ? step_bytes(allocator) : hole->size_bytes;
+	if (generous && bytes < step_bytes(allocator, want->pool))
+		bytes = step_bytes(allocator, want->pool);
+	if (bytes > hole->size_bytes)
+		bytes = hole->size_bytes;
 	*ret_less = bytes > least_bytes;
 	if (gsa_segment_over_limit(allocator, bytes))
 		goto unlock;
-	error = prepare(allocator, hole, bytes, &growth);
+	error = prepare(allocator, want->pool, hole, bytes, &growth);
 	if (error != GS_OK)
 		goto unlock;
 	gsb_lock_release(&allocator->lock);
@@ -300,7 +338,7 @@ static int grow_once(struct gsa *allocator, const struct gsa_request *request, u
 	}
 	*ret_span = (struct span){growth.block->address, growth.block->size_bytes};
 	publish(allocator, &growth);
-	error = gsa_live_serve(allocator, request, size_bytes, ret_info);
+	error = gsa_live_serve(allocator, want, ret_info);
 	if (error == GS_E_NOT_FOUND)
 		error = GS_E_BUSY;
 unlock:
@@ -308,8 +346,7 @@ unlock:
 	return error;
 }
 
-int gsa_arena_grow(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		   struct gsa_block_info *ret_info)
+int gsa_arena_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	struct span span = {0};
 	bool less = false;
@@ -320,9 +357,9 @@ int gsa_arena_grow(struct gsa *allocator, const struct gsa_request *request, uin
 	gsb_lock_acquire(&allocator->grow_lock);
 	error = arena_reserve(allocator);
 	if (error == GS_OK)
-		error = grow_once(allocator, request, size_bytes, true, ret_info, &span, &less);
+		error = grow_once(allocator, want, true, ret_info, &span, &less);
 	if (error == GS_E_NO_MEMORY && less)
-		error = grow_once(allocator, request, size_bytes, false, ret_info, &span, &less);
+		error = grow_once(allocator, want, false, ret_info, &span, &less);
 	gsb_lock_release(&allocator->grow_lock);
 	if (span.size_bytes > 0)
 		gsa_segment_tell(allocator, true, span.address, span.size_bytes);
@@ -343,14 +380,15 @@ static struct gsa_handle *handle_within(struct gsa *allocator, const struct gsa_
 
 /* Detaches the memory of one idle handle, the next in descending order of (block size, address) from *cursor on.
  * ALLOCATOR lock held. */
-static struct gsa_block *detach_idle(struct gsa *allocator, struct span *cursor, struct gsa_handle **ret_handle)
+static struct gsa_block *detach_idle(struct gsa *allocator, struct gsa_block *idle, struct span *cursor,
+				     struct gsa_handle **ret_handle)
 {
-	struct gsa_block *block = gsa_tree_below(allocator->idle[GSA_CUT_ANY], cursor->size_bytes, cursor->address);
+	struct gsa_block *block = gsa_tree_below(idle, cursor->size_bytes, cursor->address);
 	struct gsa_handle *handle = NULL;
 
 	while (block != NULL && block->size_bytes >= allocator->options.granularity_bytes &&
 	       (handle = handle_within(allocator, block)) == NULL)
-		block = gsa_tree_below(allocator->idle[GSA_CUT_ANY], block->size_bytes, block->address);
+		block = gsa_tree_below(idle, block->size_bytes, block->address);
 	if (handle == NULL || gsb_slab_reserve(&allocator->block_slab, 2) != GS_OK)
 		return NULL;
 	*cursor = (struct span){.address = block->address, .size_bytes = block->size_bytes};
@@ -364,7 +402,7 @@ static struct gsa_block *detach_idle(struct gsa *allocator, struct span *cursor,
 }
 
 /* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. */
-static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes, struct span *cursor)
+static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, struct span *cursor)
 {
 	struct gsa_block *block = NULL;
 	struct gsa_segment *segment = NULL;
@@ -376,13 +414,14 @@ static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes, struct spa
 	gsb_lock_acquire(&allocator->grow_lock);
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
-		block = detach_idle(allocator, cursor, &handle);
+		block = detach_idle(allocator, allocator->idle[pool], cursor, &handle);
 	if (block == NULL)
 		goto unlock;
 	address = block->address;
 	size_bytes = block->size_bytes;
 	segment = block->segment;
 	segment->mapped_bytes -= size_bytes;
+	allocator->mapped_bytes[pool] -= size_bytes;
 	block->segment = NULL;
 	block->state = GSA_BLOCK_UNMAPPED;
 	gsb_lock_release(&allocator->lock);
@@ -393,6 +432,7 @@ static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes, struct spa
 	if (error != GS_OK) {
 		block->segment = segment;
 		segment->mapped_bytes += size_bytes;
+		allocator->mapped_bytes[pool] += size_bytes;
 		gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
 		goto unlock;
 	}
@@ -415,12 +455,15 @@ unlock:
 
 uint64_t gsa_arena_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
-	struct span cursor = {.address = 0, .size_bytes = UINT64_MAX};
 	uint64_t given_bytes = 0;
 	uint64_t bytes;
 
-	while ((bytes = trim_once(allocator, keep_bytes, &cursor)) > 0)
-		given_bytes += bytes;
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
+		struct span cursor = {.address = 0, .size_bytes = UINT64_MAX};
+
+		while ((bytes = trim_once(allocator, pool, keep_bytes, &cursor)) > 0)
+			given_bytes += bytes;
+	}
 	return given_bytes;
 }
 

@@ -8,8 +8,7 @@
 /* Maps what the request lacks and serves it. GS_E_NO_MEMORY: device, limit or arena are full; nothing has changed.
  * GS_E_UNSUPPORTED: virtual memory is refused for good or not wanted. GS_E_BUSY: memory was added, but another thread
  * took what it was to be joined with: call again. */
-int gsa_arena_grow(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		   struct gsa_block_info *ret_info);
+int gsa_arena_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
 /* Unmaps and releases handles that lie wholly in idle memory, those in the largest blocks first, until at most
  * keep_bytes are idle. Returns the bytes given back. */

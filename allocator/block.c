@@ -8,12 +8,10 @@
 
 static struct gsa_block **tree_of(struct gsa *allocator, const struct gsa_block *block)
 {
-	enum gsa_cut cut;
-
 	if (block->state == GSA_BLOCK_UNMAPPED)
-		return &allocator->holes;
-	cut = block->segment->kind == GSA_SEGMENT_PLAIN ? GSA_CUT_WHOLE : GSA_CUT_ANY;
-	return block->state == GSA_BLOCK_PENDING ? &block->tag->trees[cut] : &allocator->idle[cut];
+		return &allocator->holes[block->address < allocator->small_address ? GSA_POOL_LARGE : GSA_POOL_SMALL];
+	return block->state == GSA_BLOCK_PENDING ? &block->tag->trees[block->segment->pool]
+						 : &allocator->idle[block->segment->pool];
 }
 
 static bool alike(const struct gsa_block *block, const struct gsa_block *other)

@@ -9,9 +9,9 @@ struct totals {
 	uint64_t asked_by_bytes[GSA_ORIGIN_COUNT];
 	uint64_t state_bytes[GSA_BLOCK_UNMAPPED + 1];
 	uint64_t state_count[GSA_BLOCK_UNMAPPED + 1];
-	uint64_t handle_bytes;
-	uint64_t arena_mapped_bytes;
-	uint64_t mapped_bytes;
+	uint64_t pool_bytes[GSA_ARENA_POOLS]; /* mapped_bytes of segments */
+	uint64_t mapped_bytes;                /* of all segments */
+	enum gsa_pool pool;                   /* being walked */
 };
 
 static bool in_tree(struct gsa_block *tree, const struct gsa_block *block)
@@ -26,14 +26,10 @@ static uint64_t tree_count(const struct gsa_block *tree)
 
 static void check_block(struct gsa *allocator, const struct gsa_block *block, struct totals *totals)
 {
-	enum gsa_cut cut = GSA_CUT_ANY;
-
 	gsb_assert(block->size_bytes > 0);
 	gsb_assert((block->segment == NULL) == (block->state == GSA_BLOCK_UNMAPPED));
 	gsb_assert((block->tag != NULL) == (block->state == GSA_BLOCK_PENDING));
 	gsb_assert(block->free_serial <= allocator->free_serial);
-	if (block->segment != NULL && block->segment->kind == GSA_SEGMENT_PLAIN)
-		cut = GSA_CUT_WHOLE;
 	totals->state_bytes[block->state] += block->size_bytes;
 	totals->state_count[block->state]++;
 	switch (block->state) {
@@ -44,24 +40,25 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 		totals->asked_by_bytes[block->origin] += block->asked_bytes;
 		break;
 	case GSA_BLOCK_PENDING:
-		gsb_assert(in_tree(block->tag->trees[cut], block));
+		gsb_assert(in_tree(block->tag->trees[block->segment->pool], block));
 		break;
 	case GSA_BLOCK_IDLE:
-		gsb_assert(in_tree(allocator->idle[cut], block));
+		gsb_assert(in_tree(allocator->idle[block->segment->pool], block));
 		break;
 	case GSA_BLOCK_UNMAPPED:
-		gsb_assert(in_tree(allocator->holes, block));
+		gsb_assert(in_tree(allocator->holes[totals->pool], block));
 		break;
 	}
 }
 
-static void check_arena(struct gsa *allocator, struct totals *totals)
+/* Returns the address at which the chain ends. */
+static uint64_t check_pool(struct gsa *allocator, enum gsa_pool pool, uint64_t at, struct totals *totals)
 {
 	uint64_t unit_bytes = allocator->options.granularity_bytes;
 	const struct gsa_block *before = NULL;
-	uint64_t at = allocator->arena_address;
 
-	for (const struct gsa_block *block = allocator->arena_first; block != NULL; block = block->next) {
+	totals->pool = pool;
+	for (const struct gsa_block *block = allocator->first[pool]; block != NULL; block = block->next) {
 		gsb_assert(block->address == at && block->prev == before);
 		gsb_assert(block->address % GSA_ROUND_BYTES == 0 && block->size_bytes % GSA_ROUND_BYTES == 0);
 		if (before != NULL && before->segment == block->segment && before->state == block->state)
@@ -72,23 +69,39 @@ static void check_arena(struct gsa *allocator, struct totals *totals)
 		at += block->size_bytes;
 		before = block;
 	}
-	gsb_assert(allocator->arena_address == 0 || at == allocator->arena_address + allocator->options.arena_bytes);
+	return at;
 }
 
-/* Handles follow one another without a gap exactly where blocks are mapped. */
-static void check_handles(struct gsa *allocator, struct totals *totals)
+static void check_arena(struct gsa *allocator, struct totals *totals)
 {
-	const struct gsa_block *block = allocator->arena_first;
-	const struct gsa_handle *handle = gsa_map_ceiling(&allocator->handles, 0);
+	uint64_t at = allocator->arena_address;
 
-	for (; handle != NULL; handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes)) {
-		uint64_t end = handle->address + handle->size_bytes;
+	if (at == 0)
+		return;
+	at = check_pool(allocator, GSA_POOL_LARGE, at, totals);
+	gsb_assert(at == allocator->small_address);
+	at = check_pool(allocator, GSA_POOL_SMALL, at, totals);
+	gsb_assert(at == allocator->arena_address + allocator->options.arena_bytes);
+}
 
-		for (; block != NULL && block->address < end; block = block->next)
-			gsb_assert(gsa_block_end(block) <= handle->address || block->state != GSA_BLOCK_UNMAPPED);
-		if (block != NULL && block->address > end)
-			block = block->prev;
-		totals->handle_bytes += handle->size_bytes;
+/* Handles lie side by side exactly where blocks are mapped: their sum is that of the blocks, and none is under a hole. */
+static void check_handles(struct gsa *allocator)
+{
+	const struct gsa_handle *handle;
+	uint64_t bytes[GSA_ARENA_POOLS] = {0};
+	uint64_t at = 0;
+
+	for (; (handle = gsa_map_ceiling(&allocator->handles, at)) != NULL; at = handle->address + handle->size_bytes) {
+		gsb_assert(handle->address >= at);
+		bytes[handle->address < allocator->small_address ? GSA_POOL_LARGE : GSA_POOL_SMALL] += handle->size_bytes;
+	}
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
+		gsb_assert(bytes[pool] == allocator->mapped_bytes[pool]);
+		for (const struct gsa_block *block = allocator->first[pool]; block != NULL; block = block->next) {
+			handle = gsa_map_ceiling(&allocator->handles, block->address);
+			gsb_assert(block->state != GSA_BLOCK_UNMAPPED || handle == NULL ||
+				   handle->address >= gsa_block_end(block));
+		}
 	}
 }
 
@@ -112,7 +125,7 @@ static void check_segments(struct gsa *allocator, struct totals *totals)
 		for (const struct gsa_block *block = segment->first; block != NULL; block = block->next)
 			bytes += block->segment == segment ? block->size_bytes : 0;
 		gsb_assert(bytes == segment->mapped_bytes);
-		totals->arena_mapped_bytes += segment->mapped_bytes;
+		totals->pool_bytes[segment->pool] += segment->mapped_bytes;
 	}
 }
 
@@ -170,21 +183,27 @@ void gsa_check(struct gsa *allocator)
 {
 	struct totals totals = {0};
 	const struct gsa_block *block;
+	uint64_t idle_count = 0;
+	uint64_t hole_count = 0;
 
 	gsb_lock_acquire(&allocator->grow_lock);
 	gsb_lock_acquire(&allocator->lock);
 	check_arena(allocator, &totals);
-	check_handles(allocator, &totals);
+	check_handles(allocator);
 	check_segments(allocator, &totals);
 	for (uint64_t at = 0; (block = gsa_map_ceiling(&allocator->live, at)) != NULL; at = gsa_block_end(block)) {
 		gsb_assert(block->state == GSA_BLOCK_LIVE);
 		totals.live_count++;
 	}
-	gsb_assert(totals.handle_bytes == totals.arena_mapped_bytes);
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
+		gsb_assert(totals.pool_bytes[pool] == allocator->mapped_bytes[pool]);
+		hole_count += tree_count(allocator->holes[pool]);
+	}
+	for (enum gsa_pool pool = 0; pool < GSA_POOL_COUNT; pool++)
+		idle_count += tree_count(allocator->idle[pool]);
 	gsb_assert(check_tags(allocator) == totals.state_count[GSA_BLOCK_PENDING]);
-	gsb_assert(tree_count(allocator->idle[GSA_CUT_ANY]) + tree_count(allocator->idle[GSA_CUT_WHOLE]) ==
-		   totals.state_count[GSA_BLOCK_IDLE]);
-	gsb_assert(tree_count(allocator->holes) == totals.state_count[GSA_BLOCK_UNMAPPED]);
+	gsb_assert(idle_count == totals.state_count[GSA_BLOCK_IDLE]);
+	gsb_assert(hole_count == totals.state_count[GSA_BLOCK_UNMAPPED]);
 	check_stats(&allocator->stats, &totals);
 	gsb_lock_release(&allocator->lock);
 	gsb_lock_release(&allocator->grow_lock);

@@ -53,7 +53,7 @@ static struct gsa_block *whole_fit(struct gsa_block *tree, const struct gsa_requ
 
 /* The smallest run of neighbours that are idle or freed under the tag, with at least one of the latter (idle neighbours
  * alone have merged already), and long enough. Returns its first block. */
-static struct gsa_block *run_fit(struct gsa_tag *tag, uint64_t size_bytes)
+static struct gsa_block *run_fit(struct gsa_tag *tag, const struct gsa_want *want)
 {
 	struct gsa_block *best = NULL;
 	uint64_t best_bytes = UINT64_MAX;
@@ -63,7 +63,7 @@ static struct gsa_block *run_fit(struct gsa_tag *tag, uint64_t size_bytes)
 		struct gsa_block *first = block;
 		uint64_t bytes = block->size_bytes;
 
-		if (segment->kind == GSA_SEGMENT_PLAIN)
+		if (segment->pool != want->pool)
 			continue;
 		if (block->prev != NULL && block->prev->segment == segment && usable(block->prev, tag)) {
 			first = block->prev;
@@ -74,7 +74,7 @@ static struct gsa_block *run_fit(struct gsa_tag *tag, uint64_t size_bytes)
 		for (struct gsa_block *next = block->next;
 		     next != NULL && next->segment == segment && usable(next, tag); next = next->next)
 			bytes += next->size_bytes;
-		if (bytes >= size_bytes && bytes < best_bytes) {
+		if (bytes >= want->size_bytes && bytes < best_bytes) {
 			best = first;
 			best_bytes = bytes;
 		}
@@ -88,22 +88,24 @@ static bool changes_stream(const struct gsa_block *block, const struct gsa_reque
 	       (request->stream == NULL || block->freed_on != request->stream->id);
 }
 
-struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes)
+struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *want)
 {
+	const struct gsa_request *request = want->request;
 	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
-	struct gsa_block *best = gsa_tree_above(allocator->idle[GSA_CUT_ANY], size_bytes, 0);
+	struct gsa_block *best = gsa_tree_above(allocator->idle[want->pool], want->size_bytes, 0);
+	uint64_t size_bytes = want->size_bytes;
 
 	if (tag != NULL)
-		best = smaller(best, gsa_tree_above(tag->trees[GSA_CUT_ANY], size_bytes, 0));
+		best = smaller(best, gsa_tree_above(tag->trees[want->pool], size_bytes, 0));
 	if (best == NULL) {
-		best = whole_fit(allocator->idle[GSA_CUT_WHOLE], request, size_bytes);
+		best = whole_fit(allocator->idle[GSA_POOL_PLAIN], request, size_bytes);
 		if (tag != NULL)
-			best = smaller(best, whole_fit(tag->trees[GSA_CUT_WHOLE], request, size_bytes));
+			best = smaller(best, whole_fit(tag->trees[GSA_POOL_PLAIN], request, size_bytes));
 		if (best != NULL)
 			size_bytes = best->size_bytes;
 	}
 	if (best == NULL && tag != NULL)
-		best = run_fit(tag, size_bytes);
+		best = run_fit(tag, want);
 	if (best == NULL)
 		return NULL;
 	if (changes_stream(best, request))

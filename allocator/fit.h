@@ -7,7 +7,7 @@
 /* Takes the best fit among what the request may have: idle memory, and memory freed on its own stream. Neighbours that
  * are free in these two ways are put together only when nothing else fits. Needs one reserved block node. Returns a
  * detached block, NULL when nothing fits. */
-struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes);
+struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *want);
 
 /* How far the memory that the request may have goes on without a gap before (after) a block. */
 uint64_t gsa_fit_before(const struct gsa_block *block, const struct gsa_tag *tag);

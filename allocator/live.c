@@ -64,18 +64,17 @@ void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
 	allocator->stats.frees++;
 }
 
-int gsa_live_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		   struct gsa_block_info *ret_info)
+int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error = gsa_live_reserve(allocator);
 	struct gsa_block *block;
 
 	if (error != GS_OK)
 		return error;
-	block = gsa_fit_take(allocator, request, size_bytes);
+	block = gsa_fit_take(allocator, want);
 	if (block == NULL)
 		return GS_E_NOT_FOUND;
-	gsa_live_enter(allocator, block, request, ret_info);
+	gsa_live_enter(allocator, block, want->request, ret_info);
 	return GS_OK;
 }
 

@@ -16,8 +16,7 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
 
 /* Serves the request from memory that is free for it: GS_E_NOT_FOUND when there is none. */
-int gsa_live_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		   struct gsa_block_info *ret_info);
+int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
 /* The live block that contains the address; NULL. */
 struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address);

@@ -42,11 +42,14 @@ give_nodes:
 	return error;
 }
 
-int gsa_plain_grow(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes, bool exact,
-		   struct gsa_block_info *ret_info)
+int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
-	struct gsa_segment plain = {
-	    .kind = GSA_SEGMENT_PLAIN, .mapped_bytes = size_bytes, .owner = request->owner, .exact = exact};
+	uint64_t size_bytes = want->size_bytes;
+	struct gsa_segment plain = {.kind = GSA_SEGMENT_PLAIN,
+				    .pool = GSA_POOL_PLAIN,
+				    .mapped_bytes = size_bytes,
+				    .owner = want->request->owner,
+				    .exact = want->request->plain};
 	int error = GS_OK;
 
 	gsb_lock_acquire(&allocator->lock);
@@ -64,7 +67,7 @@ int gsa_plain_grow(struct gsa *allocator, const struct gsa_request *request, uin
 		gsb_lock_release(&allocator->lock);
 		return error;
 	}
-	error = adopt(allocator, request, &plain, ret_info);
+	error = adopt(allocator, want->request, &plain, ret_info);
 	gsb_lock_release(&allocator->lock);
 	if (error != GS_OK)
 		allocator->ops.plain_free(allocator->device, plain.address);
@@ -89,7 +92,7 @@ static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes)
 
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
-		block = gsa_tree_below(allocator->idle[GSA_CUT_WHOLE], UINT64_MAX, 0);
+		block = gsa_tree_below(allocator->idle[GSA_POOL_PLAIN], UINT64_MAX, 0);
 	if (block != NULL) {
 		address = block->address;
 		size_bytes = block->size_bytes;

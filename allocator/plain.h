@@ -5,10 +5,9 @@
 
 #include "allocator/types.h"
 
-/* Asks the driver for size_bytes and serves the request with them. exact: the driver gets it back when it is freed.
- * GS_E_NO_MEMORY: device or limit are full. */
-int gsa_plain_grow(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes, bool exact,
-		   struct gsa_block_info *ret_info);
+/* Asks the driver for memory and serves the request with it: exactly what was asked for if it wants a driver allocation
+ * of its own, cached when freed otherwise. GS_E_NO_MEMORY: device or limit are full. */
+int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
 /* Takes the segment and its detached block out of the books. ALLOCATOR lock held. */
 void gsa_plain_forget(struct gsa *allocator, struct gsa_block *block);

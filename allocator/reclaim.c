@@ -5,6 +5,8 @@
  *   3. If there is none: idle memory elsewhere goes back to the driver, as much as is asked for, then all of it.
  *   4. Wait for everything that was freed, as the driver would, and try 3 again.
  *
+ *   5. A small request takes what lies between large blocks.
+ *
  * Where virtual memory has never worked, "out of memory" may be its way of refusing; then plain memory is asked once.
  */
 #include "allocator/reclaim.h"
@@ -17,30 +19,28 @@
 #include "shim/base/log.h"
 
 /* GS_E_NOT_FOUND: nothing free fits. */
-static int serve_free(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		      struct gsa_block_info *ret_info)
+static int serve_free(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error = GS_E_NOT_FOUND;
 
-	if (request->plain)
+	if (want->pool == GSA_POOL_PLAIN)
 		return error;
 	gsb_lock_acquire(&allocator->lock);
-	error = gsa_live_serve(allocator, request, size_bytes, ret_info);
+	error = gsa_live_serve(allocator, want, ret_info);
 	gsb_lock_release(&allocator->lock);
 	return error;
 }
 
-static int serve_new(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		     struct gsa_block_info *ret_info)
+static int serve_new(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error;
 
-	if (request->plain)
-		return gsa_plain_grow(allocator, request, size_bytes, true, ret_info);
+	if (want->pool == GSA_POOL_PLAIN)
+		return gsa_plain_grow(allocator, want, ret_info);
 	do
-		error = gsa_arena_grow(allocator, request, size_bytes, ret_info);
+		error = gsa_arena_grow(allocator, want, ret_info);
 	while (error == GS_E_BUSY);
-	return error == GS_E_UNSUPPORTED ? gsa_plain_grow(allocator, request, size_bytes, false, ret_info) : error;
+	return error == GS_E_UNSUPPORTED ? gsa_plain_grow(allocator, want, ret_info) : error;
 }
 
 static uint64_t read_idle(struct gsa *allocator)
@@ -56,20 +56,19 @@ static uint64_t trim(struct gsa *allocator, uint64_t keep_bytes)
 	return gsa_plain_trim(allocator, keep_bytes) + gsa_arena_trim(allocator, keep_bytes);
 }
 
-static int serve_by_trimming(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-			     struct gsa_block_info *ret_info)
+static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
-	uint64_t lack_bytes = gsa_round_up(size_bytes, allocator->options.granularity_bytes);
+	uint64_t lack_bytes = gsa_round_up(want->size_bytes, allocator->options.granularity_bytes);
 	uint64_t idle_bytes = read_idle(allocator);
-	int error = serve_free(allocator, request, size_bytes, ret_info);
+	int error = serve_free(allocator, want, ret_info);
 
 	if (error != GS_E_NOT_FOUND)
 		return error;
 	error = GS_E_NO_MEMORY;
 	if (idle_bytes > lack_bytes && trim(allocator, idle_bytes - lack_bytes) > 0)
-		error = serve_new(allocator, request, size_bytes, ret_info);
+		error = serve_new(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY && trim(allocator, 0) > 0)
-		error = serve_new(allocator, request, size_bytes, ret_info);
+		error = serve_new(allocator, want, ret_info);
 	return error;
 }
 
@@ -84,8 +83,7 @@ static bool worth_waiting(struct gsa *allocator, uint64_t size_bytes)
 	return stats.pending_bytes.now >= size_bytes;
 }
 
-static int serve_plain_instead(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-			       struct gsa_block_info *ret_info)
+static int serve_plain_instead(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	bool untried;
 	int error;
@@ -93,36 +91,48 @@ static int serve_plain_instead(struct gsa *allocator, const struct gsa_request *
 	gsb_lock_acquire(&allocator->lock);
 	untried = !allocator->vmm_worked && !allocator->plain_only;
 	gsb_lock_release(&allocator->lock);
-	if (!untried || request->plain)
+	if (!untried || want->pool == GSA_POOL_PLAIN)
 		return GS_E_NO_MEMORY;
-	error = gsa_plain_grow(allocator, request, size_bytes, false, ret_info);
+	error = gsa_plain_grow(allocator, want, ret_info);
 	if (error != GS_OK)
 		return error;
 	gsa_arena_refuse(allocator, "creating memory", GS_E_NO_MEMORY);
 	return GS_OK;
 }
 
-int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		      struct gsa_block_info *ret_info)
+/* Crumbs between large blocks, when there is nothing else, or no addresses are left for small ones. */
+static int serve_from_large(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
-	uint64_t own_id = request->stream != NULL ? request->stream->id : 0;
+	struct gsa_want large = *want;
+	int error;
+
+	large.pool = GSA_POOL_LARGE;
+	error = serve_free(allocator, &large, ret_info);
+	return error == GS_E_NOT_FOUND ? serve_new(allocator, &large, ret_info) : error;
+}
+
+int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	uint64_t own_id = want->request->stream != NULL ? want->request->stream->id : 0;
 	uint64_t unit_bytes = allocator->options.granularity_bytes;
 	int error = GS_E_NOT_FOUND;
 
-	if (!request->plain) {
-		gsa_fences_gather(allocator, own_id, size_bytes < unit_bytes ? size_bytes : unit_bytes);
-		error = serve_free(allocator, request, size_bytes, ret_info);
+	if (want->pool != GSA_POOL_PLAIN) {
+		gsa_fences_gather(allocator, own_id, want->size_bytes < unit_bytes ? want->size_bytes : unit_bytes);
+		error = serve_free(allocator, want, ret_info);
 	}
 	if (error == GS_E_NOT_FOUND)
-		error = serve_new(allocator, request, size_bytes, ret_info);
+		error = serve_new(allocator, want, ret_info);
 	if (error != GS_E_NO_MEMORY)
 		return error;
 	gsa_fences_gather(allocator, 0, 0);
-	error = serve_by_trimming(allocator, request, size_bytes, ret_info);
-	if (error == GS_E_NO_MEMORY && worth_waiting(allocator, size_bytes) && gsa_fences_wait(allocator))
-		error = serve_by_trimming(allocator, request, size_bytes, ret_info);
+	error = serve_by_trimming(allocator, want, ret_info);
+	if (error == GS_E_NO_MEMORY && worth_waiting(allocator, want->size_bytes) && gsa_fences_wait(allocator))
+		error = serve_by_trimming(allocator, want, ret_info);
+	if (error == GS_E_NO_MEMORY && want->pool == GSA_POOL_SMALL)
+		error = serve_from_large(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY)
-		error = serve_plain_instead(allocator, request, size_bytes, ret_info);
+		error = serve_plain_instead(allocator, want, ret_info);
 	return error;
 }
 

@@ -5,7 +5,6 @@
 #include "allocator/types.h"
 
 /* Serves a request that nothing free fits. Errors as gsa_alloc. */
-int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
-		      struct gsa_block_info *ret_info);
+int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
 #endif

@@ -1,19 +1,22 @@
 /* The allocator's structs, for files of this room only.
  *
  *   arena     |<-------------------------- one reservation of addresses a device ------------------------>|
- *   handles   [   h0   ][   h1   ][   h2   ]          [   h3   ]
- *   blocks    [live][P7][idle     ][live   ][unmapped ][live][P7][unmapped                                ]
+ *   pools     |<-- large ------------------------------------------------------->|<-- small ------------->|
+ *   handles   [   h0   ][   h1   ][   h2   ]          [   h3   ]                 [  h4  ]
+ *   blocks    [live][P7][idle     ][live   ][unmapped ][live][P7][unmapped       ][live ][unmapped        ]
  *
- * The arena is one chain of blocks in address order, without gaps and without overlap. A block is LIVE, PENDING under
+ * Each part of the arena is one chain of blocks in address order, without gaps and without overlap; small and large
+ * requests are kept apart, or a small live block would stand in the way of large ones. A block is LIVE, PENDING under
  * a tag (P7: freed on stream 7), IDLE or UNMAPPED. Physical handles lie under the blocks that are not UNMAPPED; the
  * ends of blocks and handles are unrelated, except that an UNMAPPED block begins and ends between handles.
  *
- * With expandable segments the mapped part of the arena is one segment. Otherwise each handle is a segment, and blocks
+ * With expandable segments the mapped part of a pool is one segment. Otherwise each handle is a segment, and blocks
  * of different segments never merge. A plain segment lies outside the arena: one driver allocation, one block.
  *
  * Equations, proved by gsa_check:
  *   reserved = rounded + pending + idle = sum of mapped_bytes over all segments
- *   pending = sum of tag->bytes; the sum of handle sizes = mapped_bytes of all segments but the plain ones
+ *   pending = sum of tag->bytes
+ *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments
  *   every LIVE block is in `live`, every other one in exactly one tree: its tag's, `idle` or `holes`
  *   two neighbours of one segment are never free and alike (same state, same tag)
  *   in a tag the queue is ordered by free_serial; no free_serial is above the allocator's
@@ -41,7 +44,13 @@
 /* One handle of an expandable segment at most: a larger one is cheaper to map, a smaller one sooner wholly idle. */
 #define GSA_HANDLE_MAX_BYTES (256ull << 20)
 
-/* A growth takes at least 1/GSA_STEP_SHARE of what is held, at most GSA_STEP_MAX_BYTES: few growths, little waste. */
+/* Requests up to this size, after rounding, are small. The small pool's share of the addresses is more than any program
+ * needs that does not consist of small blocks only; when it is full they go to the large pool. */
+#define GSA_SMALL_BYTES (1ull << 20)
+#define GSA_SMALL_SHARE 4u
+
+/* A growth takes at least 1/GSA_STEP_SHARE of what its pool holds, at most GSA_STEP_MAX_BYTES: few growths, little
+ * waste. */
 #define GSA_STEP_SHARE 256u
 #define GSA_STEP_MAX_BYTES (32ull << 20)
 
@@ -53,12 +62,21 @@
 
 #define GSA_TAG_BUCKETS 64u
 
-/* Trees of free blocks come in two: blocks that may be cut, and plain segments, which may not. */
-enum gsa_cut { GSA_CUT_ANY, GSA_CUT_WHOLE, GSA_CUT_COUNT };
+/* Kinds of memory that are never mixed. The blocks of the first two are cut and merged; plain ones stay whole. */
+enum gsa_pool { GSA_POOL_LARGE, GSA_POOL_SMALL, GSA_POOL_PLAIN, GSA_POOL_COUNT };
+#define GSA_ARENA_POOLS 2 /* the first two */
+
+/* A request on its way through the allocator. */
+struct gsa_want {
+	const struct gsa_request *request;
+	uint64_t size_bytes; /* rounded */
+	enum gsa_pool pool;  /* PLAIN: a driver allocation of its own */
+};
 
 struct gsa_segment {
 	enum gsa_segment_kind kind;
-	uint64_t address;	 /* of its first byte; the arena's for an expandable one */
+	enum gsa_pool pool;
+	uint64_t address;	 /* of its first byte; the pool's for an expandable one */
 	uint64_t mapped_bytes;	 /* physical memory in it; 0: nothing yet, not shown to anybody */
 	uint64_t owner;		 /* plain: context that the driver allocation dies with; else 0 */
 	bool exact;		 /* plain: asked for by request->plain, never cached */
@@ -76,7 +94,7 @@ struct gsa_block {
 	uint64_t address;
 	uint64_t size_bytes;
 	struct gsa_segment *segment; /* NULL while UNMAPPED */
-	struct gsa_block *prev;	     /* neighbours in the arena; NULL at its ends and for plain */
+	struct gsa_block *prev;	     /* neighbours in the pool; NULL at its ends and for plain */
 	struct gsa_block *next;
 	enum gsa_block_state state;
 
@@ -111,7 +129,7 @@ struct gsa_tag {
 	struct gsa_tag *bucket_next; /* same hash */
 	struct gsa_tag *prev;	     /* all tags */
 	struct gsa_tag *next;
-	struct gsa_block *trees[GSA_CUT_COUNT];
+	struct gsa_block *trees[GSA_POOL_COUNT];
 	struct gsa_block *oldest; /* queue of its blocks, by free_serial */
 	struct gsa_block *newest;
 	uint64_t bytes;		  /* of its blocks */
@@ -142,10 +160,12 @@ struct gsa {
 
 	/* Under grow_lock and lock to write, either to read. */
 	uint64_t arena_address; /* 0: nothing reserved yet */
-	struct gsa_block *arena_first;
-	struct gsa_segment *arena_segment; /* the expandable one; NULL with fixed ones */
-	struct gsa_map handles;		   /* address -> struct gsa_handle */
-	struct gsa_block *holes;	   /* tree of UNMAPPED blocks */
+	uint64_t small_address; /* where the small pool begins in it */
+	struct gsa_block *first[GSA_ARENA_POOLS];
+	struct gsa_segment *expandable[GSA_ARENA_POOLS]; /* NULL with fixed segments */
+	struct gsa_block *holes[GSA_ARENA_POOLS];	 /* trees of UNMAPPED blocks */
+	uint64_t mapped_bytes[GSA_ARENA_POOLS];
+	struct gsa_map handles; /* address -> struct gsa_handle */
 
 	struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
 
@@ -154,7 +174,7 @@ struct gsa {
 	uint64_t incoming_bytes; /* plain memory being asked of the driver */
 	struct gsa_map live;	 /* address -> LIVE struct gsa_block */
 	struct gsa_map segments; /* address -> struct gsa_segment */
-	struct gsa_block *idle[GSA_CUT_COUNT];
+	struct gsa_block *idle[GSA_POOL_COUNT];
 	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */
 	struct gsa_tag *tags[GSA_TAG_BUCKETS];
 	struct gsa_fence *spent; /* fences to give back to the driver */
