@@ -1,5 +1,5 @@
 /* The traces of real programs (tests/traces) against a fake device: how much memory is held for what is live, and that
- * a program which repeats itself needs no driver any more.
+ * a program which repeats itself needs no driver any more, except for fences where it moves memory between streams.
  *
  * Streams are idle whenever they are asked; a block is freed when the trace says that the free is complete. */
 #include <setjmp.h>
@@ -96,7 +96,7 @@ static void replay(struct trace *trace, struct gsa *allocator)
 	}
 }
 
-static void check_trace(const char *name)
+static void check_trace(const char *name, double most_ratio, bool one_stream)
 {
 	struct gsa_options options = fake_options();
 	struct fake *fake = malloc(sizeof(*fake));
@@ -104,12 +104,15 @@ static void check_trace(const char *name)
 	struct gsa *allocator;
 	struct gsa_stats stats;
 	unsigned calls = 0;
+	uint64_t grows = 0;
 	double ratio;
 
 	trace_read(&trace, name);
 	fake_init(fake, 140ull << 30);
 	assert_int_equal(gsa_init(&allocator, &fake_ops, fake, &options), GS_OK);
 	for (unsigned pass = 0; pass < PASSES; pass++) {
+		gsa_stats_read(allocator, &stats);
+		grows = stats.grows;
 		calls = fake->call_count;
 		replay(&trace, allocator);
 		calls = fake->call_count - calls;
@@ -119,8 +122,11 @@ static void check_trace(const char *name)
 	ratio = (double)stats.reserved_bytes.peak / (double)stats.allocated_bytes.peak;
 	printf("# %s: held / live %.4f, %llu growths, %u driver calls in the last pass\n", name, ratio,
 	       (unsigned long long)stats.grows, calls);
-	assert_true(ratio <= 1.25);
-	assert_int_equal(calls, 0);
+	assert_true(ratio <= most_ratio);
+	assert_int_equal(stats.grows, grows);
+	assert_int_equal(stats.trims, 0);
+	if (one_stream)
+		assert_int_equal(calls, 0);
 	gsa_fini(allocator);
 	fake_fini(fake);
 	trace_free(&trace);
@@ -130,38 +136,38 @@ static void check_trace(const char *name)
 static void gpt_fixed(void **state)
 {
 	(void)state;
-	check_trace("gpt_fixed");
+	check_trace("gpt_fixed", 1.02, true);
 }
 
 static void gpt_varlen(void **state)
 {
 	(void)state;
-	check_trace("gpt_varlen");
+	check_trace("gpt_varlen", 1.02, true);
 }
 
 static void llama_ckpt(void **state)
 {
 	(void)state;
-	check_trace("llama_ckpt");
+	check_trace("llama_ckpt", 1.25, true);
 }
 
 static void resnet_multires(void **state)
 {
 	(void)state;
-	check_trace("resnet_multires");
+	check_trace("resnet_multires", 1.02, true);
 }
 
 static void streams(void **state)
 {
 	(void)state;
-	check_trace("streams");
+	check_trace("streams", 1.35, false);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gpt_fixed),	   cmocka_unit_test(gpt_varlen), cmocka_unit_test(llama_ckpt),
-		cmocka_unit_test(resnet_multires), cmocka_unit_test(streams),
+	    cmocka_unit_test(gpt_fixed),       cmocka_unit_test(gpt_varlen), cmocka_unit_test(llama_ckpt),
+	    cmocka_unit_test(resnet_multires), cmocka_unit_test(streams),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
