@@ -4,8 +4,9 @@
  * calling the program's code, writing a file or printing, unless its paragraph says so. "Driver" means any call of a
  * real CUDA function. Ranks leave room between them; a new lock gets a line here and a paragraph.
  *
- * BOOT        Protects resolving the real functions and starting up. dlopen and dlsym are called under it, so it may
- *             be taken while the dynamic loader's own lock is held, and never the other way round. No driver call.
+ * BOOT        Starting up, once, and the list of runtime instances. The dynamic loader's lock may be held by whoever
+ *             takes it, so nothing that needs that lock (dlopen, dlsym, dl_iterate_phdr) is called under it. No driver
+ *             call.
  * CONTEXT     The list of devices and contexts of shim/core/device.c. Not held across driver calls.
  * SNAPSHOT    One snapshot is written at a time. Held while walking and writing; so it is the lowest of the locks
  *             that a walk needs, and no allocation path takes it.

@@ -1,19 +1,66 @@
-/* Calls and host time of each intercepted function, summed over all threads, for readers. */
+/* Calls and host time per intercepted function.
+ *
+ * Each thread writes its own block, so counting costs a load, an add and a store; a reader sums all blocks. The blocks
+ * of ended threads stay in the sum and are handed to new threads. Times are in ticks of the processor's time-stamp
+ * counter and are turned into nanoseconds when read. */
 #ifndef GS_CORE_COUNTER_H
 #define GS_CORE_COUNTER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <x86intrin.h>
 
+#include "shim/api/fn.h"
+#include "shim/core/thread.h"
+
+struct gs_counter_block {
+	struct {
+		_Atomic uint64_t calls;
+		_Atomic uint64_t ticks;
+	} fn[GS_FN_COUNT];
+	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
+	struct gs_counter_block *next; /* in the list of all blocks */
+};
+
+/* The block of the calling thread: its own, or a shared last resort when the system has no pages. */
+struct gs_counter_block *gs_counter_block_take(void);
+
+/* Marks the start of time: called once, at start. */
+void gs_counter_init(void);
+
+static inline uint64_t gs_ticks(void)
+{
+	return __rdtsc();
+}
+
+static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
+{
+	struct gs_counter_block *block = gs_thread.counters;
+
+	if (__builtin_expect(block == NULL, 0))
+		block = gs_counter_block_take();
+	atomic_store_explicit(&block->fn[fn].calls,
+			      atomic_load_explicit(&block->fn[fn].calls, memory_order_relaxed) + 1, memory_order_relaxed);
+	if (ticks != 0)
+		atomic_store_explicit(&block->fn[fn].ticks,
+				      atomic_load_explicit(&block->fn[fn].ticks, memory_order_relaxed) + ticks,
+				      memory_order_relaxed);
+}
+
+/* Reading, by any thread at any time. Index: enum gs_fn. */
 struct gs_counter {
-	const char *name;	/* exported symbol */
-	const char *layer;	/* "driver" or "runtime" */
-	const char *call_class; /* class column of the table of functions */
+	const char *name;       /* exported symbol */
+	const char *layer;      /* "driver" or "runtime" */
+	const char *call_class; /* key of the class */
 	uint64_t calls;
-	uint64_t host_ns; /* 0 when not timed */
+	uint64_t host_ns;       /* 0 when not timed */
 };
 
 size_t gs_counter_count(void);
 void gs_counter_read(size_t index, struct gs_counter *ret_counter);
+
+/* Calls of driver functions that are in no row, through their trampolines. */
+extern _Atomic uint64_t gs_counter_unlisted;
 
 #endif

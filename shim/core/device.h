@@ -1,22 +1,81 @@
-/* The devices of the process and their allocators, as seen by readers: the snapshot and the statistics call. */
+/* Devices and contexts that the process has used, and the allocator of each device.
+ *
+ * A device appears at its first use by a hooked call; entries never go away and never move. A context appears when it
+ * is created, retained or first seen current, and is marked dead when it is destroyed. Thread-safe. */
 #ifndef GS_CORE_DEVICE_H
 #define GS_CORE_DEVICE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-struct gsa;
+#include "allocator/gsa.h"
+#include "shim/api/cuda.h"
 
+#define GS_DEVICE_LIMIT 64   /* devices with a higher ordinal are left to the driver */
+#define GS_CONTEXT_LIMIT 256 /* contexts alive at one time; more: the shim stops serving memory */
+
+struct gs_device {
+	CUdevice device;
+	char name[128];
+	unsigned char uuid[16];
+	uint64_t total_bytes;
+	uint64_t granularity_bytes;  /* of physical handles */
+	bool vmm;                    /* virtual memory management works here */
+	bool pools;                  /* so do memory pools */
+	_Atomic uint64_t peers;      /* bit d: device d may access this one's memory */
+	CUmemoryPool default_pool;   /* NULL without pools */
+	_Atomic bool default_is_current; /* cuMemAllocAsync means the default pool */
+	struct gsa *allocator;
+};
+
+/* The device of the calling thread's current context, ready for use; NULL when there is no context, the device is
+ * beyond our limits, or its allocator could not be set up. Makes driver calls the first time. ret_context may be
+ * NULL. */
+struct gs_device *gs_device_current(CUcontext *ret_context);
+
+/* A device that was used before, by ordinal; NULL otherwise. Makes no driver call. */
+struct gs_device *gs_device_used(CUdevice device);
+
+/* The used device whose allocator has a live block at or around the address; NULL. */
+struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_block);
+
+/* Lets a device read and write all memory of another that we serve, past and future (cuCtxEnablePeerAccess). */
+void gs_device_add_peer(struct gs_device *device, CUdevice peer);
+
+/* True when every device of the machine can access every other one's memory; asked once. */
+bool gs_device_all_peers(void);
+
+/* Contexts. id is unique for the life of the process, unlike the handle. */
+struct gs_context {
+	CUcontext handle;
+	CUdevice device;
+	uint64_t id;
+	bool alive;
+};
+
+/* Known and alive, or made known now; false when there is no room. */
+bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_context);
+bool gs_context_find(CUcontext handle, struct gs_context *ret_context);
+
+/* Copies the living contexts; returns how many there are (at most capacity are written). */
+unsigned gs_context_list(struct gs_context *contexts, unsigned capacity);
+
+/* The context is gone: marks it dead, and frees what the allocators hold for it. */
+void gs_context_gone(CUcontext handle);
+
+/* For the snapshot: makes no driver call. Index below gs_device_count(); GS_E_NOT_FOUND for a device never used. */
 struct gs_device_info {
 	int ordinal;
 	char name[128];
 	unsigned char uuid[16];
 	uint64_t total_bytes;
-	struct gsa *allocator; /* NULL until used */
+	struct gsa *allocator;
 };
 
 int gs_device_count(void);
-
-/* 0, or GS_E_NOT_FOUND. Makes no driver call: works while the process exits. */
 int gs_device_read(int index, struct gs_device_info *ret_info);
+
+void gs_device_reset_locks(void);
 
 #endif

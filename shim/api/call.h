@@ -1,0 +1,78 @@
+/* One intercepted call, from entry to return. The entries are made from the table; this is what they all share. */
+#ifndef GS_API_CALL_H
+#define GS_API_CALL_H
+
+#include <stdbool.h>
+
+#include "shim/api/fn.h"
+#include "shim/core/counter.h"
+#include "shim/core/mode.h"
+#include "shim/core/thread.h"
+
+struct gs_call {
+	enum gs_fn fn;
+	uint64_t start_ticks; /* 0: not timed */
+	const void *caller;   /* return address of the entry */
+};
+
+/* False once gs_boot_start has decided that the shim cannot work here (there is no driver). Starts it if needed. */
+bool gs_boot_ready(void);
+
+/* Work that may write host memory later was submitted: shim/wrap/order.c. */
+void gs_order_note_to_host(void);
+
+extern bool gs_call_timed; /* the setting `watch`; constant after start */
+
+static inline bool gs_call_ready(void)
+{
+	return __builtin_expect(gs_mode() == GS_MODE_ACTIVE, 1) || gs_boot_ready();
+}
+
+/* At the start of a driver entry. False: call the real function and do nothing else. */
+static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, bool timed, const void *caller)
+{
+	if (gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0)
+		return false;
+	gs_thread.inside = 1;
+	call->fn = fn;
+	call->caller = caller;
+	call->start_ticks = timed && gs_call_timed ? gs_ticks() : 0;
+	return true;
+}
+
+static inline void gs_call_end(const struct gs_call *call, bool to_host)
+{
+	if (to_host)
+		gs_order_note_to_host();
+	gs_counter_add(call->fn, call->start_ticks != 0 ? gs_ticks() - call->start_ticks : 0);
+	gs_thread.inside = 0;
+}
+
+/* At the start of a runtime entry; the return address is the program's. Counts at once: the work below is counted at
+ * the driver. False when the shim is not active. */
+struct gs_runtime_call {
+	uint32_t outer_fn;
+	const void *outer_caller;
+};
+
+static inline bool gs_runtime_call_begin(struct gs_runtime_call *call, enum gs_fn fn, const void *caller)
+{
+	if (gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0)
+		return false;
+	gs_counter_add(fn, 0);
+	call->outer_fn = gs_thread.runtime_fn;
+	call->outer_caller = gs_thread.caller;
+	if (call->outer_fn == 0) {
+		gs_thread.runtime_fn = fn + 1;
+		gs_thread.caller = caller;
+	}
+	return true;
+}
+
+static inline void gs_runtime_call_end(const struct gs_runtime_call *call)
+{
+	gs_thread.runtime_fn = call->outer_fn;
+	gs_thread.caller = call->outer_caller;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* The exported driver functions, made from the table: count, time, and either call the real function (PASS) or leave
+ * the call to gs_on_<symbol> of shim/wrap/ (HOOK), which gets the real function as its second argument. */
+#include "shim/api/call.h"
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+
+/* What a program gets that calls the driver where there is none. */
+#define NO_DRIVER CUDA_ERROR_NO_DEVICE
+
+#define DO_PASS(handler, call, real, arguments) real arguments
+#define DO_HOOK(handler, call, real, arguments) gs_on_##handler(call, real GS_AFTER_COMMA arguments)
+
+#define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
+	GS_EXPORT CUresult symbol parameters                                                                           \
+	{                                                                                                              \
+		struct gs_call call;                                                                                   \
+		CUresult result;                                                                                       \
+                                                                                                                       \
+		if (!gs_call_ready())                                                                                  \
+			return NO_DRIVER;                                                                              \
+		if (__builtin_expect(gs_driver.symbol == NULL, 0))                                                     \
+			return CUDA_ERROR_NOT_SUPPORTED;                                                               \
+		if (!gs_call_begin(&call, GS_FN_##symbol, GS_TIMED_##call_class, __builtin_return_address(0)))         \
+			return gs_driver.symbol arguments;                                                             \
+		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
+		gs_call_end(&call, GS_TO_HOST_##call_class);                                                           \
+		return result;                                                                                         \
+	}
+#include "shim/api/driver.def"

@@ -1,0 +1,175 @@
+/* See lookup.h. Rules, in this order: ask the real one first; replace only what came back; know a function by its
+ * address, so that a name that means another function at another version is never confused; exact names only. */
+#include "shim/api/lookup.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/api/call.h"
+#include "shim/api/driver.h"
+#include "shim/base/elf.h"
+#include "shim/base/err.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+
+#define TRAMPOLINES 1024 /* as many as doors.S makes */
+#define TRAMPOLINE_BYTES 16
+
+/* libc's own; used by doors.S. */
+void *(*gs_lookup_real_dlsym)(void *, const char *);
+void *(*gs_lookup_real_dlvsym)(void *, const char *, const char *);
+
+/* Called by doors.S. NULL: jump to the real one. */
+void *gs_lookup_dlsym(void *handle, const char *name, const char *version, const void *caller);
+void *gs_lookup_dlvsym(void *handle, const char *name, const char *version, const void *caller);
+void *gs_lookup_unlisted(uint32_t number);
+
+extern const char gs_trampoline_first[];
+
+static struct gsb_lock trampoline_lock = GSB_LOCK_INIT(LIVE);
+static void *_Atomic trampoline_real[TRAMPOLINES];
+static _Atomic uint32_t trampoline_count;
+
+/* The dynamic linking functions live in libc since glibc 2.34, in libdl before. */
+static void *libc_symbol(const char *name)
+{
+	static const char *const homes[] = {"libc.so.6", "libdl.so.2"};
+	struct gsb_elf elf;
+	void *found;
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
+		if (gsb_elf_named(homes[i], &elf) == GS_OK && (found = gsb_elf_symbol(&elf, name)) != NULL)
+			return found;
+	return NULL;
+}
+
+void gs_lookup_init(void)
+{
+	if (gs_lookup_real_dlsym != NULL)
+		return;
+	gs_lookup_real_dlvsym = libc_symbol("dlvsym");
+	gs_lookup_real_dlsym = libc_symbol("dlsym");
+}
+
+bool gs_lookup_is_exempt(const void *caller)
+{
+	static const char *const exempt[] = {"libcuda.so", "libgpushim.so", "libcupti.so", "libnvidia-",
+					     "libnvperf",  "libsanitizer",  "libToolsInjection", "libcudadebugger"};
+	struct gsb_elf elf;
+
+	if (gsb_elf_at(caller, &elf) != GS_OK)
+		return false;
+	const char *name = elf.soname != NULL ? elf.soname : gsb_base_name(elf.path);
+
+	for (size_t i = 0; i < sizeof(exempt) / sizeof(exempt[0]); i++)
+		if (strncmp(name, exempt[i], strlen(exempt[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A row whose real function is this very address. A driver may use one function for several rows: then the one that
+ * was asked for, by exported symbol or by name and kind of default stream. */
+static int fn_by_address(const void *real, const char *name, bool per_thread)
+{
+	int found = GS_E_NOT_FOUND;
+	unsigned best = 0;
+
+	for (enum gs_fn fn = 0; fn < GS_FN_DRIVER_COUNT; fn++) {
+		const struct gs_fn_info *info = &gs_fn_info[fn];
+		unsigned fit = 1;
+
+		if (gs_driver_slot(fn) != real)
+			continue;
+		if (strcmp(info->symbol, name) == 0)
+			fit = 4;
+		else if (strcmp(info->name, name) == 0)
+			fit = info->per_thread == per_thread ? 3 : 2;
+		if (fit > best) {
+			found = (int)fn;
+			best = fit;
+		}
+	}
+	return found;
+}
+
+/* A trampoline in front of a driver function that the table does not list. */
+static void *trampoline_for(void *real)
+{
+	uint32_t count, number = TRAMPOLINES;
+
+	gsb_lock_acquire(&trampoline_lock);
+	count = atomic_load(&trampoline_count);
+	for (uint32_t i = 0; i < count && number == TRAMPOLINES; i++)
+		if (atomic_load(&trampoline_real[i]) == real)
+			number = i;
+	if (number == TRAMPOLINES && count < TRAMPOLINES) {
+		number = count;
+		atomic_store(&trampoline_real[number], real);
+		atomic_store(&trampoline_count, count + 1);
+	}
+	gsb_lock_release(&trampoline_lock);
+	if (number == TRAMPOLINES)
+		return real;
+	return (void *)(gs_trampoline_first + (size_t)number * TRAMPOLINE_BYTES);
+}
+
+void *gs_lookup_unlisted(uint32_t number)
+{
+	if (gs_mode() == GS_MODE_ACTIVE && gs_thread.inside == 0) {
+		atomic_fetch_add_explicit(&gs_counter_unlisted, 1, memory_order_relaxed);
+		if (GS_TO_HOST_UNLISTED)
+			gs_order_note_to_host();
+	}
+	return atomic_load_explicit(&trampoline_real[number], memory_order_acquire);
+}
+
+void *gs_lookup_substitute(const char *name, bool per_thread, void *real, const void *caller)
+{
+	int fn;
+
+	if (!gs_driver_contains(real) || gs_lookup_is_exempt(caller))
+		return real;
+	fn = fn_by_address(real, name, per_thread);
+	if (fn >= 0)
+		return gs_fn_info[fn].entry;
+	return trampoline_for(real);
+}
+
+/* Only names that begin as driver functions do are worth a look: "cud", "cub", "cur" are other libraries'. */
+static bool may_be_ours(void *handle, const char *name)
+{
+	return handle != RTLD_NEXT && handle != RTLD_DEFAULT && name != NULL && name[0] == 'c' && name[1] == 'u' &&
+	       name[2] >= 'A' && name[2] <= 'Z' && gs_mode() != GS_MODE_OFF;
+}
+
+/* With an explicit handle the caller does not matter to libc, so the real function may be asked from here first. A
+ * failed look-up is repeated by the jump, so that dlerror says what libc would say. */
+static void *substitute_for(const char *name, void *real, const void *caller)
+{
+	struct gsb_elf elf;
+	void *substitute;
+
+	if (real == NULL || gsb_elf_at(real, &elf) != GS_OK || elf.soname == NULL ||
+	    strcmp(elf.soname, GS_DRIVER_SONAME) != 0 || !gs_call_ready())
+		return NULL;
+	substitute = gs_lookup_substitute(name, false, real, caller);
+	return substitute != real ? substitute : NULL;
+}
+
+void *gs_lookup_dlsym(void *handle, const char *name, const char *version, const void *caller)
+{
+	(void)version;
+	gs_lookup_init();
+	if (!may_be_ours(handle, name))
+		return NULL;
+	return substitute_for(name, gs_lookup_real_dlsym(handle, name), caller);
+}
+
+void *gs_lookup_dlvsym(void *handle, const char *name, const char *version, const void *caller)
+{
+	gs_lookup_init();
+	if (!may_be_ours(handle, name))
+		return NULL;
+	return substitute_for(name, gs_lookup_real_dlvsym(handle, name, version), caller);
+}

@@ -1,0 +1,19 @@
+/* The doors: what dlsym, dlvsym and cuGetProcAddress hand out instead of the driver's own functions. */
+#ifndef GS_API_LOOKUP_H
+#define GS_API_LOOKUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Finds libc's own dlsym and dlvsym. Called by the constructor, and by the first dlsym if that comes earlier. */
+void gs_lookup_init(void);
+
+/* What a program gets when the driver answers `real` to a question for `name` (an exported symbol for dlsym, a public
+ * name for cuGetProcAddress): our entry of that very function, a trampoline for a function that the table does not
+ * list, or `real` itself for callers that must not be disturbed. caller: a return address. */
+void *gs_lookup_substitute(const char *name, bool per_thread, void *real, const void *caller);
+
+/* True for the driver itself, NVIDIA's profiling and management libraries, and ourselves: they see the real driver. */
+bool gs_lookup_is_exempt(const void *caller);
+
+#endif

@@ -1,0 +1,180 @@
+/* See elf.h. */
+#include "shim/base/elf.h"
+
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "shim/base/err.h"
+
+const char *gsb_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* The loader has already relocated the pointers of most objects' dynamic sections, but not those of the vdso. */
+static uintptr_t relocated(const struct gsb_elf *elf, uintptr_t pointer)
+{
+	return pointer < elf->base ? pointer + elf->base : pointer;
+}
+
+static bool elf_read(const struct dl_phdr_info *info, struct gsb_elf *elf)
+{
+	const Elf64_Dyn *soname = NULL;
+
+	memset(elf, 0, sizeof(*elf));
+	elf->base = info->dlpi_addr;
+	elf->start = UINTPTR_MAX;
+	elf->path = info->dlpi_name != NULL ? info->dlpi_name : "";
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *header = &info->dlpi_phdr[i];
+		uintptr_t start = elf->base + header->p_vaddr;
+
+		if (header->p_type == PT_DYNAMIC)
+			elf->dynamic = (const Elf64_Dyn *)start;
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (start < elf->start)
+			elf->start = start;
+		if (start + header->p_memsz > elf->end)
+			elf->end = start + header->p_memsz;
+	}
+	if (elf->dynamic == NULL)
+		return false;
+	for (const Elf64_Dyn *entry = elf->dynamic; entry->d_tag != DT_NULL; entry++) {
+		uintptr_t pointer = relocated(elf, entry->d_un.d_ptr);
+
+		switch (entry->d_tag) {
+		case DT_SYMTAB:
+			elf->symbols = (const Elf64_Sym *)pointer;
+			break;
+		case DT_STRTAB:
+			elf->strings = (const char *)pointer;
+			break;
+		case DT_GNU_HASH:
+			elf->gnu_hash = (const uint32_t *)pointer;
+			break;
+		case DT_VERSYM:
+			elf->versions = (const uint16_t *)pointer;
+			break;
+		case DT_SONAME:
+			soname = entry;
+			break;
+		}
+	}
+	if (soname != NULL && elf->strings != NULL)
+		elf->soname = elf->strings + soname->d_un.d_val;
+	return elf->symbols != NULL && elf->strings != NULL;
+}
+
+struct elf_search {
+	uintptr_t address;  /* 0: search by name */
+	const char *prefix;
+	struct gsb_elf *ret_elf;
+};
+
+static int search_step(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct elf_search *search = user;
+	struct gsb_elf elf;
+	bool readable = elf_read(info, &elf);
+
+	(void)size;
+	if (search->address != 0) {
+		if (search->address < elf.start || search->address >= elf.end)
+			return 0;
+	} else {
+		const char *name = elf.soname != NULL ? elf.soname : gsb_base_name(elf.path);
+
+		if (!readable || strncmp(name, search->prefix, strlen(search->prefix)) != 0)
+			return 0;
+	}
+	*search->ret_elf = elf;
+	return 1;
+}
+
+static int elf_search(struct elf_search *search)
+{
+	int saved_errno = errno;
+	int found = dl_iterate_phdr(search_step, search);
+
+	errno = saved_errno;
+	return found ? GS_OK : GS_E_NOT_FOUND;
+}
+
+int gsb_elf_at(const void *address, struct gsb_elf *ret_elf)
+{
+	struct elf_search search = {.address = (uintptr_t)address, .ret_elf = ret_elf};
+
+	return address == NULL ? GS_E_NOT_FOUND : elf_search(&search);
+}
+
+int gsb_elf_named(const char *prefix, struct gsb_elf *ret_elf)
+{
+	struct elf_search search = {.prefix = prefix, .ret_elf = ret_elf};
+
+	return elf_search(&search);
+}
+
+const char *gsb_elf_needed(const struct gsb_elf *elf, const char *prefix)
+{
+	if (elf->dynamic == NULL || elf->strings == NULL)
+		return NULL;
+	for (const Elf64_Dyn *entry = elf->dynamic; entry->d_tag != DT_NULL; entry++) {
+		const char *name = elf->strings + entry->d_un.d_val;
+
+		if (entry->d_tag == DT_NEEDED && strncmp(name, prefix, strlen(prefix)) == 0)
+			return name;
+	}
+	return NULL;
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name != '\0'; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+/* Bit 15 of a version index marks a version that is not the default one. */
+static bool is_default_version(const struct gsb_elf *elf, uint32_t index)
+{
+	return elf->versions == NULL || (elf->versions[index] & 0x8000) == 0;
+}
+
+void *gsb_elf_symbol(const struct gsb_elf *elf, const char *name)
+{
+	const uint32_t *table = elf->gnu_hash;
+	uint32_t hash = gnu_hash_of(name);
+	void *other_version = NULL;
+
+	if (table == NULL || table[0] == 0)
+		return NULL;
+
+	uint32_t bucket_count = table[0], first_index = table[1], filter_words = table[2];
+	const uint32_t *buckets = table + 4 + filter_words * 2;
+	const uint32_t *chain = buckets + bucket_count;
+	uint32_t index = buckets[hash % bucket_count];
+
+	if (index < first_index)
+		return NULL;
+	for (;; index++) {
+		uint32_t entry = chain[index - first_index];
+		const Elf64_Sym *symbol = &elf->symbols[index];
+
+		if ((entry | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
+		    strcmp(elf->strings + symbol->st_name, name) == 0) {
+			void *address = (void *)(elf->base + symbol->st_value);
+
+			if (is_default_version(elf, index))
+				return address;
+			other_version = address;
+		}
+		if (entry & 1)
+			return other_version;
+	}
+}

@@ -1,0 +1,125 @@
+/* From load to exit: when the shim starts, and when it stops. See shim/core/mode.h for the states.
+ *
+ *   load    constructor: find libc's dlsym, register for exit and fork, torch:serve. Reads one environment variable.
+ *   start   first CUDA call of the process: configuration, real functions, history, stacks.
+ *   fork    the child of a process that used CUDA leaves everything alone for good: the driver does not work there
+ *           either, and two processes must not write one file. The child of one that did not is as new (H33).
+ *   exit    entries pass straight through from then on; the snapshot is written if there is something to tell. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "shim/api/call.h"
+#include "shim/api/driver.h"
+#include "shim/api/lookup.h"
+#include "shim/api/runtime.h"
+#include "shim/base/err.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/core/conf.h"
+#include "shim/core/device.h"
+#include "shim/core/order.h"
+#include "shim/snap/snapshot.h"
+#include "shim/stack/stack.h"
+#include "shim/torch/torch.h"
+#include "shim/watch/live.h"
+#include "shim/watch/ring.h"
+
+_Atomic int gs_mode_now = GS_MODE_DORMANT;
+bool gs_call_timed;
+
+static struct gsb_lock boot_lock = GSB_LOCK_INIT(BOOT);
+
+/* Under the BOOT lock: nothing here needs the loader's lock or the driver. */
+static void start(const struct gs_driver_found *found)
+{
+	gs_driver_use(found);
+	gs_conf_load();
+	gs_call_timed = gs_conf.watch;
+	gs_snapshot_init();
+	gs_counter_init();
+	gs_stack_init(gs_conf.stacks);
+	if (gs_ring_init(gs_conf.history) != GS_OK)
+		gsb_log(GSB_LOG_WARN, "no memory for the history of %llu events; there will be none",
+			(unsigned long long)gs_conf.history);
+	atomic_store_explicit(&gs_mode_now, GS_MODE_ACTIVE, memory_order_release);
+}
+
+bool gs_boot_ready(void)
+{
+	struct gs_driver_found found;
+
+	if (gs_mode() != GS_MODE_DORMANT)
+		return gs_driver.cuInit != NULL;
+	if (gs_thread.inside != 0)
+		return false;
+	gs_thread.inside = 1;
+	if (gs_driver_find(&found) == GS_OK) {
+		gsb_lock_acquire(&boot_lock);
+		if (gs_mode() == GS_MODE_DORMANT)
+			start(&found);
+		gsb_lock_release(&boot_lock);
+	}
+	gs_thread.inside = 0;
+	return gs_mode() != GS_MODE_DORMANT;
+}
+
+/* Whether the process did anything with a GPU that a snapshot could tell. */
+static bool something_to_tell(void)
+{
+	for (size_t i = 0; i < gs_counter_count(); i++) {
+		struct gs_counter counter;
+
+		switch (gs_fn_info[i].call_class) {
+		case GS_CLASS_ALLOC:
+		case GS_CLASS_HOST_ALLOC:
+		case GS_CLASS_VMM:
+		case GS_CLASS_LAUNCH:
+		case GS_CLASS_GRAPH_LAUNCH:
+		case GS_CLASS_COPY:
+		case GS_CLASS_COPY_ASYNC:
+			gs_counter_read(i, &counter);
+			if (counter.calls != 0)
+				return true;
+			break;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+static void at_exit(void)
+{
+	char path[GS_SNAPSHOT_PATH_BYTES];
+
+	if (gs_mode() != GS_MODE_ACTIVE)
+		return;
+	atomic_store_explicit(&gs_mode_now, GS_MODE_OFF, memory_order_release);
+	if ((gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
+		return;
+	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)
+		gsb_log_always("snapshot written; read it with: gpushim-report summary %s", path);
+}
+
+static void after_fork_in_child(void)
+{
+	if (gs_mode() == GS_MODE_ACTIVE)
+		atomic_store_explicit(&gs_mode_now, GS_MODE_OFF, memory_order_release);
+	gs_thread_reset();
+	gsb_lock_reset(&boot_lock);
+	gs_runtime_reset_locks();
+	gs_device_reset_locks();
+	gs_order_reset_locks();
+	gs_stack_reset_locks();
+	gs_live_reset_locks();
+	gs_snapshot_reset_locks();
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+	gs_lookup_init();
+	atexit(at_exit);
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+	if (gs_conf_peek_torch(getenv("GPUSHIM_ALLOC_CONF")) == GS_TORCH_SERVE)
+		gs_torch_serve();
+}

@@ -1,0 +1,103 @@
+/* See counter.h. */
+#include "shim/core/counter.h"
+
+#include <pthread.h>
+
+#include "shim/base/fault.h"
+#include "shim/base/os.h"
+
+_Atomic uint64_t gs_counter_unlisted;
+
+static _Atomic(struct gs_counter_block *) all_blocks;
+
+/* Used when there are no pages: counts of several threads meet here and some may be lost. */
+static struct gs_counter_block shared_block;
+
+static pthread_key_t thread_end;
+static uint64_t start_ticks, start_ns;
+
+static void thread_ended(void *block)
+{
+	atomic_store_explicit(&((struct gs_counter_block *)block)->owner, 0, memory_order_release);
+}
+
+void gs_counter_init(void)
+{
+	pthread_key_create(&thread_end, thread_ended);
+	start_ticks = gs_ticks();
+	start_ns = gsb_os_now_ns();
+	atomic_store(&shared_block.owner, UINT32_MAX);
+	shared_block.next = NULL;
+	atomic_store(&all_blocks, &shared_block);
+}
+
+static struct gs_counter_block *reuse_block(uint32_t tid)
+{
+	for (struct gs_counter_block *block = atomic_load(&all_blocks); block != NULL; block = block->next) {
+		uint32_t nobody = 0;
+
+		if (atomic_compare_exchange_strong(&block->owner, &nobody, tid))
+			return block;
+	}
+	return NULL;
+}
+
+static struct gs_counter_block *make_block(uint32_t tid)
+{
+	struct gs_counter_block *block =
+		gsb_fault(GSB_FAULT_THREAD) ? NULL : gsb_os_pages_map(sizeof(struct gs_counter_block));
+
+	if (block == NULL)
+		return NULL;
+	atomic_store(&block->owner, tid);
+	block->next = atomic_load(&all_blocks);
+	while (!atomic_compare_exchange_weak(&all_blocks, &block->next, block))
+		;
+	return block;
+}
+
+struct gs_counter_block *gs_counter_block_take(void)
+{
+	uint32_t tid = gs_thread_id();
+	struct gs_counter_block *block = reuse_block(tid);
+
+	if (block == NULL)
+		block = make_block(tid);
+	if (block == NULL)
+		return &shared_block;
+	gs_thread.counters = block;
+	pthread_setspecific(thread_end, block);
+	return block;
+}
+
+size_t gs_counter_count(void)
+{
+	return GS_FN_COUNT;
+}
+
+/* Ticks to nanoseconds by what both clocks did since the start; 0 in the first instant. */
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+	uint64_t passed_ticks = gs_ticks() - start_ticks;
+	uint64_t passed_ns = gsb_os_now_ns() - start_ns;
+
+	return passed_ticks == 0 ? 0 : (uint64_t)((double)ticks * (double)passed_ns / (double)passed_ticks);
+}
+
+void gs_counter_read(size_t index, struct gs_counter *ret_counter)
+{
+	const struct gs_fn_info *info = &gs_fn_info[index];
+	uint64_t calls = 0, ticks = 0;
+
+	for (struct gs_counter_block *block = atomic_load(&all_blocks); block != NULL; block = block->next) {
+		calls += atomic_load_explicit(&block->fn[index].calls, memory_order_relaxed);
+		ticks += atomic_load_explicit(&block->fn[index].ticks, memory_order_relaxed);
+	}
+	*ret_counter = (struct gs_counter){
+		.name = info->symbol,
+		.layer = gs_fn_is_driver((enum gs_fn)index) ? "driver" : "runtime",
+		.call_class = gs_class_key(info->call_class),
+		.calls = calls,
+		.host_ns = ticks_to_ns(ticks),
+	};
+}

@@ -1,0 +1,271 @@
+/* See device.h. */
+#include "shim/core/device.h"
+
+#include <string.h>
+
+#include "shim/api/driver.h"
+#include "shim/base/err.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/core/device_ops.h"
+#include "shim/core/conf.h"
+
+static struct gsb_lock device_lock = GSB_LOCK_INIT(CONTEXT);
+
+/* Each slot is filled once; `ready` publishes it. */
+static struct {
+	struct gs_device device;
+	_Atomic int state; /* 0 unknown, 1 ready, -1 unusable */
+} devices[GS_DEVICE_LIMIT];
+
+static struct gs_context contexts[GS_CONTEXT_LIMIT];
+static unsigned context_count; /* slots ever used */
+static uint64_t context_serial;
+
+static int attribute(CUdevice_attribute which, CUdevice device)
+{
+	int value = 0;
+
+	if (gs_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS)
+		return 0;
+	return value;
+}
+
+static uint64_t granularity_of(CUdevice device)
+{
+	CUmemAllocationProp properties = gs_device_properties(device);
+	size_t granularity = 0;
+
+	if (gs_driver.cuMemGetAllocationGranularity == NULL ||
+	    gs_driver.cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) !=
+		    CUDA_SUCCESS)
+		return 0;
+	return granularity;
+}
+
+/* Asks the driver about the device; no lock held. */
+static void device_probe(struct gs_device *device, CUdevice ordinal)
+{
+	size_t total = 0;
+
+	memset(device, 0, sizeof(*device));
+	device->device = ordinal;
+	gs_driver.cuDeviceGetName(device->name, sizeof(device->name), ordinal);
+	if (gs_driver.cuDeviceGetUuid_v2 != NULL)
+		gs_driver.cuDeviceGetUuid_v2((CUuuid *)device->uuid, ordinal);
+	gs_driver.cuDeviceTotalMem_v2(&total, ordinal);
+	device->total_bytes = total;
+	device->granularity_bytes = granularity_of(ordinal);
+	device->vmm = device->granularity_bytes != 0 &&
+		      attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, ordinal) != 0;
+	device->pools = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, ordinal) != 0 &&
+			gs_driver.cuDeviceGetDefaultMemPool != NULL &&
+			gs_driver.cuDeviceGetDefaultMemPool(&device->default_pool, ordinal) == CUDA_SUCCESS;
+	if (device->pools) {
+		CUmemoryPool current = NULL;
+
+		atomic_init(&device->default_is_current,
+			    gs_driver.cuDeviceGetMemPool(&current, ordinal) == CUDA_SUCCESS &&
+				    current == device->default_pool);
+	}
+}
+
+static bool device_publish(struct gs_device *device, CUdevice ordinal)
+{
+	int state;
+
+	gsb_lock_acquire(&device_lock);
+	state = atomic_load(&devices[ordinal].state);
+	if (state == 0) {
+		devices[ordinal].device = *device;
+		state = gs_device_bind(&devices[ordinal].device) == GS_OK ? 1 : -1;
+		atomic_store(&devices[ordinal].state, state);
+	}
+	gsb_lock_release(&device_lock);
+	return state > 0;
+}
+
+static struct gs_device *device_ready(CUdevice ordinal)
+{
+	struct gs_device probed;
+
+	if (ordinal < 0 || ordinal >= GS_DEVICE_LIMIT)
+		return NULL;
+	switch (atomic_load_explicit(&devices[ordinal].state, memory_order_acquire)) {
+	case 1:
+		return &devices[ordinal].device;
+	case -1:
+		return NULL;
+	}
+	device_probe(&probed, ordinal);
+	return device_publish(&probed, ordinal) ? &devices[ordinal].device : NULL;
+}
+
+struct gs_device *gs_device_current(CUcontext *ret_context)
+{
+	struct gs_device *device;
+	CUcontext context = NULL;
+	CUdevice ordinal;
+
+	if (gs_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == NULL ||
+	    gs_driver.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
+		return NULL;
+	device = device_ready(ordinal);
+	if (device != NULL && !gs_context_add(context, ordinal, NULL))
+		return NULL;
+	if (ret_context != NULL)
+		*ret_context = context;
+	return device;
+}
+
+struct gs_device *gs_device_used(CUdevice ordinal)
+{
+	if (ordinal < 0 || ordinal >= GS_DEVICE_LIMIT ||
+	    atomic_load_explicit(&devices[ordinal].state, memory_order_acquire) != 1)
+		return NULL;
+	return &devices[ordinal].device;
+}
+
+struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_block)
+{
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && gsa_find(device->allocator, address, ret_block) == GS_OK)
+			return device;
+	}
+	return NULL;
+}
+
+void gs_device_add_peer(struct gs_device *device, CUdevice peer)
+{
+	uint64_t bit = 1ull << peer;
+
+	if (peer == device->device || peer < 0 || peer >= GS_DEVICE_LIMIT ||
+	    (atomic_fetch_or(&device->peers, bit) & bit) != 0)
+		return;
+	if (gsa_access_changed(device->allocator) != GS_OK)
+		gsb_log(GSB_LOG_WARN, "device %d could not be given access to memory of device %d that exists already",
+			peer, device->device);
+}
+
+bool gs_device_all_peers(void)
+{
+	static _Atomic int known; /* 0 not asked, 1 yes, -1 no */
+	int count = 0, can = 1;
+
+	if (atomic_load_explicit(&known, memory_order_relaxed) != 0)
+		return atomic_load_explicit(&known, memory_order_relaxed) > 0;
+	if (gs_driver.cuDeviceGetCount(&count) != CUDA_SUCCESS)
+		return false;
+	for (CUdevice from = 0; from < count && can; from++)
+		for (CUdevice to = 0; to < count && can; to++)
+			if (from != to && gs_driver.cuDeviceCanAccessPeer(&can, from, to) != CUDA_SUCCESS)
+				can = 0;
+	atomic_store_explicit(&known, can ? 1 : -1, memory_order_relaxed);
+	return can != 0;
+}
+
+static struct gs_context *context_slot(CUcontext handle)
+{
+	for (unsigned i = 0; i < context_count; i++)
+		if (contexts[i].alive && contexts[i].handle == handle)
+			return &contexts[i];
+	return NULL;
+}
+
+static struct gs_context *context_free_slot(void)
+{
+	for (unsigned i = 0; i < context_count; i++)
+		if (!contexts[i].alive)
+			return &contexts[i];
+	return context_count < GS_CONTEXT_LIMIT ? &contexts[context_count++] : NULL;
+}
+
+bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_context)
+{
+	struct gs_context *context;
+
+	gsb_lock_acquire(&device_lock);
+	context = context_slot(handle);
+	if (context == NULL && (context = context_free_slot()) != NULL)
+		*context = (struct gs_context){
+			.handle = handle, .device = device, .id = ++context_serial, .alive = true};
+	if (context != NULL && ret_context != NULL)
+		*ret_context = *context;
+	gsb_lock_release(&device_lock);
+	return context != NULL;
+}
+
+bool gs_context_find(CUcontext handle, struct gs_context *ret_context)
+{
+	struct gs_context *context;
+
+	gsb_lock_acquire(&device_lock);
+	context = context_slot(handle);
+	if (context != NULL)
+		*ret_context = *context;
+	gsb_lock_release(&device_lock);
+	return context != NULL;
+}
+
+unsigned gs_context_list(struct gs_context *list, unsigned capacity)
+{
+	unsigned count = 0;
+
+	gsb_lock_acquire(&device_lock);
+	for (unsigned i = 0; i < context_count; i++) {
+		if (!contexts[i].alive)
+			continue;
+		if (count < capacity)
+			list[count] = contexts[i];
+		count++;
+	}
+	gsb_lock_release(&device_lock);
+	return count;
+}
+
+void gs_context_gone(CUcontext handle)
+{
+	struct gs_context *context;
+
+	gsb_lock_acquire(&device_lock);
+	context = context_slot(handle);
+	if (context != NULL)
+		context->alive = false;
+	gsb_lock_release(&device_lock);
+	if (context == NULL)
+		return;
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device == NULL)
+			continue;
+		gsa_owner_gone(device->allocator, (uint64_t)(uintptr_t)handle);
+		gsa_trim(device->allocator, 0);
+	}
+}
+
+int gs_device_count(void)
+{
+	return GS_DEVICE_LIMIT;
+}
+
+int gs_device_read(int index, struct gs_device_info *ret_info)
+{
+	struct gs_device *device = gs_device_used(index);
+
+	if (device == NULL)
+		return GS_E_NOT_FOUND;
+	ret_info->ordinal = index;
+	memcpy(ret_info->name, device->name, sizeof(ret_info->name));
+	memcpy(ret_info->uuid, device->uuid, sizeof(ret_info->uuid));
+	ret_info->total_bytes = device->total_bytes;
+	ret_info->allocator = device->allocator;
+	return GS_OK;
+}
+
+void gs_device_reset_locks(void)
+{
+	gsb_lock_reset(&device_lock);
+}

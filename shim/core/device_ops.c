@@ -1,0 +1,473 @@
+/* See device_ops.h.
+ *
+ * A fence is up to FENCE_EVENTS events, one per context that it covers. Events are pooled per context, because an event
+ * belongs to the context that it was created in; both live until the process ends or the context is gone. A fence whose
+ * context has died is done: the context waited for its work. */
+#include "shim/core/device_ops.h"
+
+#include <string.h>
+
+#include "shim/api/driver.h"
+#include "shim/base/err.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/base/os.h"
+#include "shim/base/slab.h"
+#include "shim/core/conf.h"
+#include "shim/core/order.h"
+#include "shim/core/thread.h"
+#include "shim/watch/ring.h"
+
+#define FENCE_EVENTS 8 /* contexts that one fence can cover; with more, the host waits for the rest */
+
+struct pooled_event {
+	CUevent event;
+	uint64_t context_id;
+	CUcontext context;
+	struct pooled_event *next; /* in the pool of free events */
+};
+
+struct fence {
+	unsigned count;
+	struct pooled_event *events[FENCE_EVENTS];
+};
+
+static struct gsb_lock fence_lock = GSB_LOCK_INIT(LIVE);
+static struct gsb_slab event_slab, fence_slab; /* guarded by fence_lock */
+static struct pooled_event *free_events;
+
+static int from_driver(CUresult result)
+{
+	if (result == CUDA_SUCCESS)
+		return GS_OK;
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		return GS_E_NO_MEMORY;
+	return result == CUDA_ERROR_NOT_SUPPORTED ? GS_E_UNSUPPORTED : GS_E_DRIVER;
+}
+
+/* --- Virtual memory. The calls are made in relaxed capture mode: they touch no stream, but a global capture of
+ * another thread would otherwise be broken by them (H9). */
+
+struct capture_mode {
+	CUstreamCaptureMode mode;
+	bool exchanged;
+};
+
+static struct capture_mode relaxed_begin(void)
+{
+	struct capture_mode saved = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+
+	saved.exchanged = gs_order_capturing() && gs_driver.cuThreadExchangeStreamCaptureMode != NULL &&
+			  gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode) == CUDA_SUCCESS;
+	return saved;
+}
+
+static void relaxed_end(struct capture_mode saved)
+{
+	if (saved.exchanged)
+		gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode);
+}
+
+CUmemAllocationProp gs_device_properties(CUdevice device)
+{
+	CUmemAllocationProp properties = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+	};
+	int rdma = 0;
+
+	if (gs_driver.cuDeviceGetAttribute(&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device) ==
+		    CUDA_SUCCESS &&
+	    rdma != 0)
+		properties.allocFlags.gpuDirectRDMACapable = 1;
+	return properties;
+}
+
+static int op_reserve(void *user, uint64_t size_bytes, uint64_t *ret_address)
+{
+	const struct gs_device *device = user;
+	CUdeviceptr address = 0;
+	int error = from_driver(
+		gs_driver.cuMemAddressReserve(&address, size_bytes, device->granularity_bytes, 0, 0));
+
+	if (error == GS_OK)
+		*ret_address = address;
+	return error;
+}
+
+static void op_unreserve(void *user, uint64_t address, uint64_t size_bytes)
+{
+	(void)user;
+	gs_driver.cuMemAddressFree(address, size_bytes);
+}
+
+static int op_create(void *user, uint64_t size_bytes, uint64_t *ret_handle)
+{
+	const struct gs_device *device = user;
+	CUmemAllocationProp properties = gs_device_properties(device->device);
+	CUmemGenericAllocationHandle handle = 0;
+	struct capture_mode saved = relaxed_begin();
+	int error = from_driver(gs_driver.cuMemCreate(&handle, size_bytes, &properties, 0));
+
+	relaxed_end(saved);
+	if (error == GS_OK)
+		*ret_handle = handle;
+	return error;
+}
+
+static int op_map(void *user, uint64_t address, uint64_t size_bytes, uint64_t handle)
+{
+	struct capture_mode saved = relaxed_begin();
+	int error = from_driver(gs_driver.cuMemMap(address, size_bytes, 0, handle, 0));
+
+	(void)user;
+	relaxed_end(saved);
+	return error;
+}
+
+static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
+{
+	const struct gs_device *device = user;
+	uint64_t peers = atomic_load(&device->peers);
+	CUmemAccessDesc access[1 + GS_DEVICE_LIMIT];
+	struct capture_mode saved = relaxed_begin();
+	size_t count = 0;
+	int error;
+
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		if (ordinal != device->device && (peers >> ordinal & 1) == 0)
+			continue;
+		access[count++] = (CUmemAccessDesc){
+			.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal},
+			.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+		};
+	}
+	error = from_driver(gs_driver.cuMemSetAccess(address, size_bytes, access, count));
+	relaxed_end(saved);
+	return error;
+}
+
+static int op_unmap(void *user, uint64_t address, uint64_t size_bytes)
+{
+	struct capture_mode saved = relaxed_begin();
+	int error = from_driver(gs_driver.cuMemUnmap(address, size_bytes));
+
+	(void)user;
+	relaxed_end(saved);
+	return error;
+}
+
+static void op_release(void *user, uint64_t handle)
+{
+	struct capture_mode saved = relaxed_begin();
+
+	(void)user;
+	gs_driver.cuMemRelease(handle);
+	relaxed_end(saved);
+}
+
+/* --- Plain allocations, as the program's own call would make them. */
+
+static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address)
+{
+	CUdeviceptr address = 0;
+	int error = from_driver(gs_driver.cuMemAlloc_v2(&address, size_bytes));
+
+	(void)user;
+	if (error == GS_OK)
+		*ret_address = address;
+	return error;
+}
+
+static int op_plain_free(void *user, uint64_t address)
+{
+	(void)user;
+	return from_driver(gs_driver.cuMemFree_v2(address));
+}
+
+/* --- Fences */
+
+static struct pooled_event *event_take(const struct gs_context *context)
+{
+	struct pooled_event **link, *event = NULL;
+
+	gsb_lock_acquire(&fence_lock);
+	for (link = &free_events; *link != NULL; link = &(*link)->next)
+		if ((*link)->context_id == context->id) {
+			event = *link;
+			*link = event->next;
+			break;
+		}
+	if (event == NULL && (event = gsb_slab_take(&event_slab)) != NULL) {
+		event->context_id = context->id;
+		event->context = context->handle;
+	}
+	gsb_lock_release(&fence_lock);
+	return event;
+}
+
+static void event_give(struct pooled_event *event)
+{
+	gsb_lock_acquire(&fence_lock);
+	event->next = free_events;
+	free_events = event;
+	gsb_lock_release(&fence_lock);
+}
+
+static bool context_alive(const struct pooled_event *event)
+{
+	struct gs_context context;
+
+	return gs_context_find(event->context, &context) && context.id == event->context_id;
+}
+
+static void fence_give(struct fence *fence)
+{
+	for (unsigned i = 0; i < fence->count; i++)
+		event_give(fence->events[i]);
+	gsb_lock_acquire(&fence_lock);
+	gsb_slab_give(&fence_slab, fence);
+	gsb_lock_release(&fence_lock);
+}
+
+static struct fence *fence_take(void)
+{
+	struct fence *fence;
+
+	gsb_lock_acquire(&fence_lock);
+	fence = gsb_slab_take(&fence_slab);
+	gsb_lock_release(&fence_lock);
+	return fence;
+}
+
+/* Makes the context current for as long as needed. */
+static bool context_enter(CUcontext handle, bool *ret_pushed)
+{
+	CUcontext current = NULL;
+
+	*ret_pushed = false;
+	if (gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == handle)
+		return true;
+	*ret_pushed = gs_driver.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS;
+	return *ret_pushed;
+}
+
+static void context_leave(bool pushed)
+{
+	CUcontext popped;
+
+	if (pushed)
+		gs_driver.cuCtxPopCurrent_v2(&popped);
+}
+
+/* Records all work of the context; a driver before 12.5 cannot, so there the host waits instead. */
+static CUresult record_context(CUcontext handle, CUevent event)
+{
+#if CUDA_VERSION >= 12050
+	if (gs_driver.cuCtxRecordEvent != NULL)
+		return gs_driver.cuCtxRecordEvent(handle, event);
+#endif
+	(void)handle;
+	(void)event;
+	return gs_driver.cuCtxSynchronize();
+}
+
+/* The default streams are covered by the whole context: an event recorded on the legacy one would order the blocking
+ * streams against each other, and the per-thread one means another stream in each thread (H16). */
+static bool is_default_stream(const struct gsa_stream *stream)
+{
+	return stream->handle <= (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD;
+}
+
+/* Adds one event to the fence: of a stream, or of the whole context when stream is NULL. */
+static int fence_add(struct fence *fence, const struct gs_context *context, const struct gsa_stream *stream)
+{
+	struct pooled_event *event;
+	CUresult result = CUDA_SUCCESS;
+	bool pushed;
+
+	event = event_take(context);
+	if (event == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	if (!context_enter(context->handle, &pushed)) {
+		event_give(event);
+		return GS_E_NOT_FOUND;
+	}
+	if (event->event == NULL)
+		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
+	if (result == CUDA_SUCCESS)
+		result = stream != NULL ? gs_driver.cuEventRecord(event->event, (CUstream)(uintptr_t)stream->handle)
+					: record_context(context->handle, event->event);
+	context_leave(pushed);
+	if (result != CUDA_SUCCESS) {
+		event_give(event);
+		return stream != NULL ? GS_E_NOT_FOUND : from_driver(result);
+	}
+	fence->events[fence->count++] = event;
+	return GS_OK;
+}
+
+static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t *ret_fence)
+{
+	struct gs_context context;
+	struct fence *fence;
+	int error;
+
+	(void)user;
+	if (gs_order_capturing())
+		return GS_E_FORBIDDEN;
+	if (!gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
+		return GS_E_NOT_FOUND;
+	fence = fence_take();
+	if (fence == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	error = fence_add(fence, &context, is_default_stream(stream) ? NULL : stream);
+	if (error != GS_OK) {
+		fence_give(fence);
+		return error;
+	}
+	*ret_fence = (uint64_t)(uintptr_t)fence;
+	return GS_OK;
+}
+
+static int op_fence_all(void *user, uint64_t *ret_fence)
+{
+	struct gs_context contexts[GS_CONTEXT_LIMIT];
+	unsigned count = gs_context_list(contexts, GS_CONTEXT_LIMIT);
+	struct fence *fence;
+	int error = GS_OK;
+
+	(void)user;
+	if (gs_order_capturing() || count > FENCE_EVENTS)
+		return GS_E_FORBIDDEN;
+	fence = fence_take();
+	if (fence == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	for (unsigned i = 0; i < count && error == GS_OK; i++)
+		error = fence_add(fence, &contexts[i], NULL);
+	if (error != GS_OK) {
+		fence_give(fence);
+		return error;
+	}
+	*ret_fence = (uint64_t)(uintptr_t)fence;
+	return GS_OK;
+}
+
+static int op_fence_poll(void *user, uint64_t token)
+{
+	const struct fence *fence = (const struct fence *)(uintptr_t)token;
+
+	(void)user;
+	if (gs_order_capturing())
+		return 0;
+	for (unsigned i = 0; i < fence->count; i++) {
+		CUresult result;
+
+		if (!context_alive(fence->events[i]))
+			continue;
+		result = gs_driver.cuEventQuery(fence->events[i]->event);
+		if (result == CUDA_ERROR_NOT_READY)
+			return 0;
+		if (result != CUDA_SUCCESS)
+			return GS_E_DRIVER;
+	}
+	return 1;
+}
+
+static int op_fence_wait(void *user, uint64_t token)
+{
+	const struct fence *fence = (const struct fence *)(uintptr_t)token;
+
+	(void)user;
+	if (gs_order_capturing())
+		return GS_E_FORBIDDEN;
+	for (unsigned i = 0; i < fence->count; i++) {
+		if (!context_alive(fence->events[i]))
+			continue;
+		int error = from_driver(gs_driver.cuEventSynchronize(fence->events[i]->event));
+
+		if (error != GS_OK)
+			return error;
+	}
+	return GS_OK;
+}
+
+static void op_fence_drop(void *user, uint64_t token)
+{
+	(void)user;
+	fence_give((struct fence *)(uintptr_t)token);
+}
+
+static uint64_t op_now_ns(void *user)
+{
+	(void)user;
+	return gsb_os_now_ns();
+}
+
+static void op_on_segment(void *user, bool mapped, uint64_t address, uint64_t size_bytes)
+{
+	const struct gs_device *device = user;
+	struct gs_event event = {
+		.time_ns = gsb_os_now_ns(),
+		.address = address,
+		.size_bytes = size_bytes,
+		.thread = gs_thread_id(),
+		.type = mapped ? GS_EVENT_SEGMENT_MAP : GS_EVENT_SEGMENT_UNMAP,
+		.device = (uint8_t)device->device,
+	};
+
+	gs_ring_add(&event);
+}
+
+static const struct gsa_ops device_ops = {
+	.reserve = op_reserve,
+	.unreserve = op_unreserve,
+	.create = op_create,
+	.map = op_map,
+	.set_access = op_set_access,
+	.unmap = op_unmap,
+	.release = op_release,
+	.plain_alloc = op_plain_alloc,
+	.plain_free = op_plain_free,
+	.fence_stream = op_fence_stream,
+	.fence_all = op_fence_all,
+	.fence_poll = op_fence_poll,
+	.fence_wait = op_fence_wait,
+	.fence_drop = op_fence_drop,
+	.now_ns = op_now_ns,
+	.on_segment = op_on_segment,
+};
+
+/* The smallest of the limits that were set; 0 = none. */
+static uint64_t limit_for(const struct gs_device *device)
+{
+	uint64_t limit = gs_conf.memory_limit;
+
+	if (gs_conf.per_process_memory_fraction < 1.0) {
+		uint64_t share = (uint64_t)((double)device->total_bytes * gs_conf.per_process_memory_fraction);
+
+		if (limit == 0 || share < limit)
+			limit = share;
+	}
+	return limit;
+}
+
+int gs_device_bind(struct gs_device *device)
+{
+	struct gsa_options options = {
+		.arena_bytes = device->total_bytes * 2 & ~(device->granularity_bytes - 1),
+		.granularity_bytes = device->granularity_bytes != 0 ? device->granularity_bytes : 2u << 20,
+		.limit_bytes = limit_for(device),
+		.use_vmm = device->vmm && gs_conf.backend == GS_BACKEND_VMM,
+		.expandable = gs_conf.expandable_segments,
+	};
+
+	if (event_slab.node_bytes == 0) {
+		gsb_slab_init(&event_slab, sizeof(struct pooled_event));
+		gsb_slab_init(&fence_slab, sizeof(struct fence));
+	}
+	gsb_log(GSB_LOG_INFO, "device %d: %s, memory from %s", device->device, device->name,
+		options.use_vmm ? "virtual memory management" : "cached cudaMalloc");
+	return gsa_init(&device->allocator, &device_ops, device, &options);
+}

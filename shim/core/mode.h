@@ -1,0 +1,22 @@
+/* The life of the shim in a process, and the one word that every entry reads.
+ *
+ *   dormant --first CUDA call--> active --exit, or fork in the child--> off
+ *      +--------------------- no driver -----------------------^
+ *
+ * Dormant: nothing was resolved, read or printed. Active: everything works. Off: every entry passes straight through;
+ * there is no way back. A forked child is dormant again if the parent had made no CUDA call, and off otherwise (H33). */
+#ifndef GS_CORE_MODE_H
+#define GS_CORE_MODE_H
+
+#include <stdatomic.h>
+
+enum gs_mode { GS_MODE_DORMANT, GS_MODE_ACTIVE, GS_MODE_OFF };
+
+extern _Atomic int gs_mode_now;
+
+static inline enum gs_mode gs_mode(void)
+{
+	return (enum gs_mode)atomic_load_explicit(&gs_mode_now, memory_order_acquire);
+}
+
+#endif

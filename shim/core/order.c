@@ -1,0 +1,103 @@
+/* See order.h. */
+#include "shim/core/order.h"
+
+#include <stdatomic.h>
+
+#include "shim/api/driver.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+
+#define CAPTURE_LIMIT 64 /* captures open at one time; more: counted as open for good */
+
+static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
+static CUstream capturing[CAPTURE_LIMIT];
+static _Atomic unsigned capture_count; /* written under the lock */
+static _Atomic bool capture_overflow;
+
+static _Atomic uint64_t to_host_noted, to_host_settled;
+static _Atomic bool blind;
+
+void gs_order_capture_began(CUstream stream)
+{
+	unsigned count;
+
+	gsb_lock_acquire(&capture_lock);
+	count = atomic_load(&capture_count);
+	if (count < CAPTURE_LIMIT) {
+		capturing[count] = stream;
+		atomic_store(&capture_count, count + 1);
+	} else {
+		atomic_store(&capture_overflow, true);
+	}
+	gsb_lock_release(&capture_lock);
+}
+
+void gs_order_capture_ended(CUstream stream)
+{
+	unsigned count;
+
+	gsb_lock_acquire(&capture_lock);
+	count = atomic_load(&capture_count);
+	for (unsigned i = 0; i < count; i++) {
+		if (capturing[i] != stream)
+			continue;
+		capturing[i] = capturing[count - 1];
+		atomic_store(&capture_count, count - 1);
+		break;
+	}
+	gsb_lock_release(&capture_lock);
+}
+
+void gs_order_stream_gone(CUstream stream)
+{
+	if (gs_order_capturing())
+		gs_order_capture_ended(stream);
+}
+
+bool gs_order_capturing(void)
+{
+	return atomic_load_explicit(&capture_count, memory_order_acquire) != 0 ||
+	       atomic_load_explicit(&capture_overflow, memory_order_relaxed);
+}
+
+bool gs_order_stream_captures(CUstream stream)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	return gs_order_capturing() && gs_driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+	       status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void gs_order_note_to_host(void)
+{
+	atomic_fetch_add_explicit(&to_host_noted, 1, memory_order_relaxed);
+}
+
+bool gs_order_to_host_pending(void)
+{
+	return atomic_load(&blind) || atomic_load(&to_host_noted) != atomic_load(&to_host_settled);
+}
+
+uint64_t gs_order_to_host_mark(void)
+{
+	return atomic_load(&to_host_noted);
+}
+
+void gs_order_to_host_settled(uint64_t mark)
+{
+	uint64_t before = atomic_load(&to_host_settled);
+
+	while (before < mark && !atomic_compare_exchange_weak(&to_host_settled, &before, mark))
+		;
+}
+
+void gs_order_lost_sight(const char *how)
+{
+	if (!atomic_exchange(&blind, true))
+		gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
+}
+
+void gs_order_reset_locks(void)
+{
+	gsb_lock_reset(&capture_lock);
+}

@@ -1,0 +1,36 @@
+/* What is known of the order of work beyond single streams: open captures, and copies to the host that may still be
+ * running. See hazards H4 and H9. Lock-free, except that the list of capturing streams has a lock. */
+#ifndef GS_CORE_ORDER_H
+#define GS_CORE_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/api/cuda.h"
+
+/* A capture began on or ended on a stream. */
+void gs_order_capture_began(CUstream stream);
+void gs_order_capture_ended(CUstream stream);
+void gs_order_stream_gone(CUstream stream);
+
+/* True while any capture of the process may be open: nothing of ours may then be recorded, waited for, mapped or
+ * synchronised outside a relaxed exchange (H9). */
+bool gs_order_capturing(void);
+
+/* True when this very stream takes part in an open capture, also by an event it waited for. Asks the driver. */
+bool gs_order_stream_captures(CUstream stream);
+
+/* Work that may write host memory later was submitted. */
+void gs_order_note_to_host(void);
+
+/* True when such work may still be running. The mark is taken before a host wait and handed back after it. */
+bool gs_order_to_host_pending(void);
+uint64_t gs_order_to_host_mark(void);
+void gs_order_to_host_settled(uint64_t mark);
+
+/* Somebody submits work by a way that we do not see (H1): copies to the host count as pending for ever. */
+void gs_order_lost_sight(const char *how);
+
+void gs_order_reset_locks(void);
+
+#endif

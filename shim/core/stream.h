@@ -1,0 +1,15 @@
+/* A stream handle of the program, resolved to something that stays true: handles are reused and the default ones mean
+ * different streams by thread and context (H6, H16). */
+#ifndef GS_CORE_STREAM_H
+#define GS_CORE_STREAM_H
+
+#include <stdbool.h>
+
+#include "allocator/ops.h"
+#include "shim/api/cuda.h"
+
+/* per_thread: the call was made through a per-thread-stream twin, where 0 means the calling thread's own stream.
+ * False when the driver cannot tell (no such stream, no context, a driver before 12.0): then the call is not ours. */
+bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream);
+
+#endif

@@ -1,0 +1,18 @@
+/* See thread.h. */
+#include "shim/core/thread.h"
+
+#include "shim/base/os.h"
+
+_Thread_local struct gs_thread gs_thread __attribute__((tls_model("initial-exec")));
+
+uint32_t gs_thread_id(void)
+{
+	if (gs_thread.tid == 0)
+		gs_thread.tid = gsb_os_tid();
+	return gs_thread.tid;
+}
+
+void gs_thread_reset(void)
+{
+	gs_thread = (struct gs_thread){0};
+}

@@ -1,0 +1,28 @@
+/* What the shim knows of each thread: one small initial-exec TLS record, no destructor.
+ *
+ * `inside` is set while our own code or the driver runs below one of our entries: whatever comes back in by the same
+ * thread passes straight through and is not counted. `runtime_fn` and `caller` belong to the outermost runtime call, so
+ * that work counted at the driver can be told by the name and the place that the program used. */
+#ifndef GS_CORE_THREAD_H
+#define GS_CORE_THREAD_H
+
+#include <stdint.h>
+
+struct gs_counter_block;
+
+struct gs_thread {
+	uint32_t inside;                   /* > 0: pass through */
+	uint32_t tid;                      /* kernel thread id; 0 until first asked */
+	uint32_t runtime_fn;               /* enum gs_fn of the runtime call in progress + 1; 0 = none */
+	const void *caller;                /* its return address: the program's code */
+	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
+};
+
+extern _Thread_local struct gs_thread gs_thread __attribute__((tls_model("initial-exec")));
+
+uint32_t gs_thread_id(void);
+
+/* In the child of a fork: the numbers of the parent's thread no longer hold. */
+void gs_thread_reset(void);
+
+#endif

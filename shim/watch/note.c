@@ -1,0 +1,167 @@
+/* See note.h. */
+#include "shim/watch/note.h"
+
+#include <stdatomic.h>
+
+#include "shim/api/driver.h"
+#include "shim/base/err.h"
+#include "shim/base/log.h"
+#include "shim/base/os.h"
+#include "shim/base/text.h"
+#include "shim/core/conf.h"
+#include "shim/snap/snapshot.h"
+#include "shim/stack/stack.h"
+#include "shim/watch/ring.h"
+
+#define HOST_DEVICE 255 /* in events and tracked addresses */
+
+static uint32_t stack_at(const void *call_site)
+{
+	return gs_conf.stacks == GS_STACK_OFF ? 0 : gs_stack_capture(call_site);
+}
+
+uint32_t gs_note_stack(const struct gs_call *call)
+{
+	return stack_at(gs_thread.caller != NULL ? gs_thread.caller : call->caller);
+}
+
+static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t address, uint64_t size_bytes,
+		      uint64_t stream, uint32_t stack, uint8_t device)
+{
+	struct gs_event event = {
+		.time_ns = time_ns,
+		.address = address,
+		.size_bytes = size_bytes,
+		.stream = stream,
+		.stack = stack,
+		.thread = gs_thread_id(),
+		.type = (uint8_t)type,
+		.device = device,
+	};
+
+	if (gs_conf.history != 0)
+		gs_ring_add(&event);
+}
+
+void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block)
+{
+	add_event(GS_EVENT_ALLOC, block->time_ns, block->address, block->size_bytes, block->stream_id, block->stack,
+		  (uint8_t)device->device);
+}
+
+void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)
+{
+	if (gs_conf.history != 0)
+		add_event(GS_EVENT_FREE, gsb_os_now_ns(), block->address, block->size_bytes, stream_id, block->stack,
+			  (uint8_t)device->device);
+}
+
+static void track(enum gs_live_class live_class, enum gs_event_type type, uint64_t address, uint64_t size_bytes,
+		  uint64_t owner, uint8_t device, uint32_t stack)
+{
+	struct gs_live entry = {
+		.address = address,
+		.size_bytes = size_bytes,
+		.time_ns = gsb_os_now_ns(),
+		.owner = owner,
+		.stack = stack,
+		.thread = gs_thread_id(),
+		.live_class = (uint8_t)live_class,
+		.device = device,
+	};
+
+	gs_live_add(&entry);
+	add_event(type, entry.time_ns, address, size_bytes, 0, entry.stack, device);
+}
+
+static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint64_t address)
+{
+	struct gs_live entry;
+	int error = gs_live_remove(live_class, address, &entry);
+
+	if (error == GS_OK)
+		add_event(type, gsb_os_now_ns(), address, entry.size_bytes, 0, entry.stack, entry.device);
+	return error;
+}
+
+void gs_note_driver_alloc(const struct gs_call *call, enum gs_live_class live_class, uint64_t address,
+			  uint64_t size_bytes)
+{
+	CUcontext context = NULL;
+	CUdevice device = 0;
+
+	if (gs_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || gs_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+		device = 0;
+	track(live_class, GS_EVENT_DRIVER_ALLOC, address, size_bytes, (uint64_t)(uintptr_t)context, (uint8_t)device,
+	      gs_note_stack(call));
+}
+
+void gs_note_driver_free(uint64_t address)
+{
+	if (untrack(GS_LIVE_DRIVER, GS_EVENT_DRIVER_FREE, address) != GS_OK)
+		untrack(GS_LIVE_MANAGED, GS_EVENT_DRIVER_FREE, address);
+}
+
+void gs_note_driver_release(uint64_t handle)
+{
+	untrack(GS_LIVE_HANDLE, GS_EVENT_DRIVER_FREE, handle);
+}
+
+void gs_note_host_alloc(const struct gs_call *call, const void *address, uint64_t size_bytes)
+{
+	track(GS_LIVE_HOST, GS_EVENT_HOST_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, 0, HOST_DEVICE,
+	      gs_note_stack(call));
+}
+
+void gs_note_host_free(const void *address)
+{
+	untrack(GS_LIVE_HOST, GS_EVENT_HOST_FREE, (uint64_t)(uintptr_t)address);
+}
+
+void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t device, const void *call_site)
+{
+	track(GS_LIVE_TENSOR, GS_EVENT_TENSOR_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, 0, device,
+	      stack_at(call_site));
+}
+
+void gs_note_tensor_free(const void *address)
+{
+	untrack(GS_LIVE_TENSOR, GS_EVENT_TENSOR_FREE, (uint64_t)(uintptr_t)address);
+}
+
+static void say_out_of_memory(const struct gs_device *device, uint64_t size_bytes)
+{
+	size_t free_bytes = 0, total_bytes = 0;
+	struct gsa_stats stats;
+	char line[256];
+	struct gsb_text text;
+
+	gsb_text_init(&text, line, sizeof(line));
+	gsa_stats_read(device->allocator, &stats);
+	gsb_text_add(&text, "out of memory on device %d: asked ", device->device);
+	gsb_text_add_bytes(&text, size_bytes);
+	gsb_text_add(&text, ", live ");
+	gsb_text_add_bytes(&text, stats.allocated_bytes.now);
+	gsb_text_add(&text, ", held free ");
+	gsb_text_add_bytes(&text, stats.pending_bytes.now + stats.idle_bytes.now);
+	if (gs_driver.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+		gsb_text_add(&text, ", free on the device ");
+		gsb_text_add_bytes(&text, free_bytes);
+		gsb_text_add(&text, " of ");
+		gsb_text_add_bytes(&text, total_bytes);
+	}
+	gsb_log(GSB_LOG_WARN, "%s", line);
+}
+
+void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	add_event(GS_EVENT_OUT_OF_MEMORY, gsb_os_now_ns(), 0, size_bytes, 0, gs_note_stack(call),
+		  (uint8_t)device->device);
+	if (atomic_flag_test_and_set(&said))
+		return;
+	say_out_of_memory(device, size_bytes);
+	if (gs_conf.snapshot & GS_SNAPSHOT_OOM)
+		gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
+}

@@ -1,0 +1,36 @@
+/* Notes for the snapshot what happened: history, tracked addresses, the stack of the caller. None of these can
+ * fail or change what the program sees. */
+#ifndef GS_WATCH_NOTE_H
+#define GS_WATCH_NOTE_H
+
+#include <stdint.h>
+
+#include "allocator/gsa.h"
+#include "shim/api/call.h"
+#include "shim/core/device.h"
+#include "shim/watch/live.h"
+
+/* The stack of the program at this call; 0 with stacks:off. */
+uint32_t gs_note_stack(const struct gs_call *call);
+
+/* Served by us. stream_id: where it was freed; 0 = nowhere. */
+void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block);
+void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id);
+
+/* Served by the driver, in the current context. */
+void gs_note_driver_alloc(const struct gs_call *call, enum gs_live_class live_class, uint64_t address,
+			  uint64_t size_bytes);
+void gs_note_driver_free(uint64_t address);
+void gs_note_driver_release(uint64_t handle);
+
+void gs_note_host_alloc(const struct gs_call *call, const void *address, uint64_t size_bytes);
+void gs_note_host_free(const void *address);
+
+/* Reported by PyTorch's allocator. */
+void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t device, const void *call_site);
+void gs_note_tensor_free(const void *address);
+
+/* One true line, an event, and the snapshot if asked for. */
+void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes);
+
+#endif

@@ -1,0 +1,218 @@
+/* Contexts: known from birth to death, because memory, streams and events die with them (H6). */
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/core/device.h"
+#include "shim/core/order.h"
+
+static CUdevice device_of_current(void)
+{
+	CUdevice device = 0;
+
+	return gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
+}
+
+CUresult gs_on_cuDevicePrimaryCtxRetain(struct gs_call *call, PFN_cuDevicePrimaryCtxRetain_v7000 real, CUcontext *pctx,
+					CUdevice_v1 dev)
+{
+	CUresult result = real(pctx, dev);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_context_add(*pctx, dev, NULL);
+	return result;
+}
+
+CUresult gs_on_cuCtxCreate_v2(struct gs_call *call, PFN_cuCtxCreate_v3020 real, CUcontext *pctx, unsigned int flags,
+			      CUdevice_v1 dev)
+{
+	CUresult result = real(pctx, flags, dev);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_context_add(*pctx, dev, NULL);
+	return result;
+}
+
+CUresult gs_on_cuCtxCreate_v3(struct gs_call *call, PFN_cuCtxCreate_v11040 real, CUcontext *pctx,
+			      CUexecAffinityParam *paramsArray, int numParams, unsigned int flags, CUdevice_v1 dev)
+{
+	CUresult result = real(pctx, paramsArray, numParams, flags, dev);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_context_add(*pctx, dev, NULL);
+	return result;
+}
+
+#if CUDA_VERSION >= 12050
+CUresult gs_on_cuCtxCreate_v4(struct gs_call *call, PFN_cuCtxCreate_v12050 real, CUcontext *pctx,
+			      CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev)
+{
+	CUresult result = real(pctx, ctxCreateParams, flags, dev);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_context_add(*pctx, dev, NULL);
+	return result;
+}
+#endif
+
+static CUresult context_destroy(CUresult (*real)(CUcontext), CUcontext context)
+{
+	CUresult result = real(context);
+
+	if (result == CUDA_SUCCESS)
+		gs_context_gone(context);
+	return result;
+}
+
+CUresult gs_on_cuCtxDestroy(struct gs_call *call, PFN_cuCtxDestroy_v2000 real, CUcontext ctx)
+{
+	(void)call;
+	return context_destroy(real, ctx);
+}
+
+CUresult gs_on_cuCtxDestroy_v2(struct gs_call *call, PFN_cuCtxDestroy_v4000 real, CUcontext ctx)
+{
+	(void)call;
+	return context_destroy(real, ctx);
+}
+
+/* The handle of a device's primary context while it is active; NULL otherwise. */
+static CUcontext primary_context(CUdevice device)
+{
+	unsigned int flags;
+	int active = 0;
+	CUcontext context = NULL;
+
+	if (gs_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active ||
+	    gs_driver.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+		return NULL;
+	gs_driver.cuDevicePrimaryCtxRelease_v2(device);
+	return context;
+}
+
+static void primary_maybe_gone(CUdevice device, CUcontext context)
+{
+	unsigned int flags;
+	int active = 0;
+
+	if (context != NULL && gs_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && !active)
+		gs_context_gone(context);
+}
+
+static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
+{
+	CUcontext context = primary_context(device);
+	CUresult result = real(device);
+
+	if (result == CUDA_SUCCESS)
+		primary_maybe_gone(device, context);
+	return result;
+}
+
+/* A reset destroys the context's state whoever still holds it. */
+static CUresult primary_reset(CUresult (*real)(CUdevice_v1), CUdevice device)
+{
+	CUcontext context = primary_context(device);
+	CUresult result = real(device);
+
+	if (result == CUDA_SUCCESS && context != NULL)
+		gs_context_gone(context);
+	return result;
+}
+
+CUresult gs_on_cuDevicePrimaryCtxRelease(struct gs_call *call, PFN_cuDevicePrimaryCtxRelease_v7000 real,
+					 CUdevice_v1 dev)
+{
+	(void)call;
+	return primary_release(real, dev);
+}
+
+CUresult gs_on_cuDevicePrimaryCtxRelease_v2(struct gs_call *call, PFN_cuDevicePrimaryCtxRelease_v11000 real,
+					    CUdevice_v1 dev)
+{
+	(void)call;
+	return primary_release(real, dev);
+}
+
+CUresult gs_on_cuDevicePrimaryCtxReset(struct gs_call *call, PFN_cuDevicePrimaryCtxReset_v7000 real, CUdevice_v1 dev)
+{
+	(void)call;
+	return primary_reset(real, dev);
+}
+
+CUresult gs_on_cuDevicePrimaryCtxReset_v2(struct gs_call *call, PFN_cuDevicePrimaryCtxReset_v11000 real,
+					  CUdevice_v1 dev)
+{
+	(void)call;
+	return primary_reset(real, dev);
+}
+
+/* The current context's device gets access to the memory of the peer context's device. */
+CUresult gs_on_cuCtxEnablePeerAccess(struct gs_call *call, PFN_cuCtxEnablePeerAccess_v4000 real, CUcontext peerContext,
+				     unsigned int Flags)
+{
+	CUresult result = real(peerContext, Flags);
+	struct gs_context peer;
+	struct gs_device *device;
+
+	(void)call;
+	if (result == CUDA_SUCCESS && gs_context_find(peerContext, &peer) &&
+	    (device = gs_device_used(peer.device)) != NULL)
+		gs_device_add_peer(device, device_of_current());
+	return result;
+}
+
+/* The host has waited for everything in the context: with one context, for everything. */
+static void all_idle(const uint64_t *serials, uint64_t to_host)
+{
+	struct gs_context only[2];
+
+	if (gs_context_list(only, 2) != 1)
+		return;
+	gs_order_to_host_settled(to_host);
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && serials[ordinal] != 0)
+			gsa_device_idle(device->allocator, serials[ordinal]);
+	}
+}
+
+static void take_serials(uint64_t *serials)
+{
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
+	}
+}
+
+CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000 real)
+{
+	uint64_t serials[GS_DEVICE_LIMIT], to_host = gs_order_to_host_mark();
+	CUresult result;
+
+	(void)call;
+	take_serials(serials);
+	result = real();
+	if (result == CUDA_SUCCESS)
+		all_idle(serials, to_host);
+	return result;
+}
+
+#if CUDA_VERSION >= 13000
+CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v13000 real, CUcontext ctx)
+{
+	uint64_t serials[GS_DEVICE_LIMIT], to_host = gs_order_to_host_mark();
+	CUresult result;
+
+	(void)call;
+	take_serials(serials);
+	result = real(ctx);
+	if (result == CUDA_SUCCESS)
+		all_idle(serials, to_host);
+	return result;
+}
+#endif

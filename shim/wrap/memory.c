@@ -1,0 +1,289 @@
+/* Device memory: which calls the allocator serves, and what is noted of those that the driver serves.
+ *
+ * The rule of all handlers: whatever is not surely ours is the driver's, with the driver's own answer. Served are
+ * cudaMalloc and its kin (cuMemAlloc), and stream-ordered allocations from the device's default pool. While a capture
+ * is open everything goes to the driver: cudaMalloc is refused there or not by the driver's own rules, and stream-ordered
+ * allocations become nodes of the graph (H9). */
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/base/err.h"
+#include "shim/core/conf.h"
+#include "shim/core/device.h"
+#include "shim/core/order.h"
+#include "shim/core/stream.h"
+#include "shim/torch/torch.h"
+#include "shim/watch/note.h"
+
+static CUresult out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes)
+{
+	gs_note_out_of_memory(call, device, size_bytes);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Memory that must be a driver allocation of its own, given back when freed: PyTorch's segments, which it caches
+ * itself (H29); what other processes may open without our help; and memory of several devices without full peer
+ * access, where virtual memory would behave differently in copies (H14). */
+static bool needs_plain(bool torch)
+{
+	return torch || gs_conf.ipc == GS_IPC_LEGACY || !gs_device_all_peers();
+}
+
+static bool serves_caller(bool torch)
+{
+	return gs_conf.backend != GS_BACKEND_OFF && !gs_order_capturing() && !(torch && gs_conf.torch == GS_TORCH_OFF);
+}
+
+CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CUdeviceptr_v2 *dptr, size_t bytesize)
+{
+	struct gs_device *device;
+	CUcontext context;
+	CUresult result;
+	bool torch = gs_torch_is_caller(gs_thread.caller);
+
+	if (dptr != NULL && bytesize != 0 && serves_caller(torch) && (device = gs_device_current(&context)) != NULL) {
+		struct gsa_request request = {
+			.size_bytes = bytesize,
+			.origin = GSA_ORIGIN_LEGACY,
+			.owner = (uint64_t)(uintptr_t)context,
+			.plain = needs_plain(torch),
+			.stack = gs_note_stack(call),
+			.thread = gs_thread_id(),
+		};
+		struct gsa_block_info block;
+		int error = gsa_alloc(device->allocator, &request, &block);
+
+		if (error == GS_OK) {
+			gs_note_alloc(device, &block);
+			*dptr = block.address;
+			return CUDA_SUCCESS;
+		}
+		if (error == GS_E_NO_MEMORY)
+			return out_of_memory(call, device, bytesize);
+	}
+	result = real(dptr, bytesize);
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
+	return result;
+}
+
+CUresult gs_on_cuMemAllocPitch_v2(struct gs_call *call, PFN_cuMemAllocPitch_v3020 real, CUdeviceptr_v2 *dptr,
+				  size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes)
+{
+	CUresult result = real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, *pPitch * Height);
+	return result;
+}
+
+CUresult gs_on_cuMemAllocManaged(struct gs_call *call, PFN_cuMemAllocManaged_v6000 real, CUdeviceptr_v2 *dptr,
+				 size_t bytesize, unsigned int flags)
+{
+	CUresult result = real(dptr, bytesize, flags);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_alloc(call, GS_LIVE_MANAGED, *dptr, bytesize);
+	return result;
+}
+
+/* The stream and its device, if the current context is the stream's own: otherwise the call is the driver's. */
+static struct gs_device *async_device(const struct gs_call *call, CUstream handle, struct gsa_stream *ret_stream)
+{
+	struct gs_device *device;
+	CUcontext context;
+
+	if (gs_conf.backend == GS_BACKEND_OFF || gs_order_capturing())
+		return NULL;
+	device = gs_device_current(&context);
+	if (device == NULL || !device->pools ||
+	    !gs_stream_resolve(handle, gs_fn_info[call->fn].per_thread, ret_stream) ||
+	    ret_stream->owner != (uint64_t)(uintptr_t)context)
+		return NULL;
+	return device;
+}
+
+/* Serves a stream-ordered allocation. GS_E_FORBIDDEN and the like: ask the driver. */
+static int alloc_async(const struct gs_call *call, struct gs_device *device, const struct gsa_stream *stream,
+		       CUdeviceptr_v2 *dptr, size_t bytesize)
+{
+	struct gsa_request request = {
+		.size_bytes = bytesize,
+		.origin = GSA_ORIGIN_ASYNC,
+		.stream = stream,
+		.owner = stream->owner,
+		.pool = (uint64_t)(uintptr_t)device->default_pool,
+		.stack = gs_note_stack(call),
+		.thread = gs_thread_id(),
+	};
+	struct gsa_block_info block;
+	int error = gsa_alloc(device->allocator, &request, &block);
+
+	if (error == GS_OK) {
+		gs_note_alloc(device, &block);
+		*dptr = block.address;
+	}
+	return error;
+}
+
+CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 real, CUdeviceptr_v2 *dptr,
+			       size_t bytesize, CUstream hStream)
+{
+	struct gsa_stream stream;
+	struct gs_device *device;
+	CUresult result;
+
+	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream)) != NULL &&
+	    atomic_load(&device->default_is_current)) {
+		int error = alloc_async(call, device, &stream, dptr, bytesize);
+
+		if (error == GS_OK)
+			return CUDA_SUCCESS;
+		if (error == GS_E_NO_MEMORY)
+			return out_of_memory(call, device, bytesize);
+	}
+	result = real(dptr, bytesize, hStream);
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
+	return result;
+}
+
+CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromPoolAsync_v11020 real,
+				       CUdeviceptr_v2 *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)
+{
+	struct gsa_stream stream;
+	struct gs_device *device;
+	CUresult result;
+
+	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream)) != NULL &&
+	    pool == device->default_pool) {
+		int error = alloc_async(call, device, &stream, dptr, bytesize);
+
+		if (error == GS_OK)
+			return CUDA_SUCCESS;
+		if (error == GS_E_NO_MEMORY)
+			return out_of_memory(call, device, bytesize);
+	}
+	result = real(dptr, bytesize, pool, hStream);
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
+	return result;
+}
+
+/* Whether cudaFree must wait as the driver's own does (H4). */
+static bool free_waits(void)
+{
+	if (gs_order_capturing() || gs_conf.free_sync == GS_FREE_SYNC_NEVER)
+		return false;
+	return gs_conf.free_sync == GS_FREE_SYNC_ALWAYS || gs_order_to_host_pending();
+}
+
+/* Waits for the context that owns the memory, and for nothing if that cannot be made current. */
+static CUresult wait_for_owner(uint64_t owner)
+{
+	CUcontext context = (CUcontext)(uintptr_t)owner, current = NULL, popped;
+	uint64_t mark = gs_order_to_host_mark();
+	struct gs_context only[2];
+	CUresult result;
+	bool push = gs_driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
+
+	if (push && gs_driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+		return CUDA_SUCCESS;
+	result = gs_driver.cuCtxSynchronize();
+	if (push)
+		gs_driver.cuCtxPopCurrent_v2(&popped);
+	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1)
+		gs_order_to_host_settled(mark);
+	return result;
+}
+
+CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
+{
+	struct gsa_block_info block;
+	struct gs_device *device = dptr != 0 ? gs_device_of(dptr, &block) : NULL;
+	CUresult result;
+
+	(void)call;
+	if (device != NULL && block.address == dptr) {
+		if (free_waits() && (result = wait_for_owner(block.owner)) != CUDA_SUCCESS)
+			return result;
+		if (gsa_free(device->allocator, dptr, NULL, &block) == GS_OK) {
+			gs_note_free(device, &block, 0);
+			return CUDA_SUCCESS;
+		}
+	}
+	result = real(dptr);
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_free(dptr);
+	return result;
+}
+
+CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 real, CUdeviceptr_v2 dptr,
+			      CUstream hStream)
+{
+	bool per_thread = gs_fn_info[call->fn].per_thread;
+	struct gsa_block_info block;
+	struct gs_device *device = dptr != 0 ? gs_device_of(dptr, &block) : NULL;
+	struct gsa_stream stream;
+	CUresult result;
+
+	if (device != NULL && block.address == dptr && gs_stream_resolve(hStream, per_thread, &stream) &&
+	    !gs_order_stream_captures(hStream) && gsa_free(device->allocator, dptr, &stream, &block) == GS_OK) {
+		gs_note_free(device, &block, stream.id);
+		return CUDA_SUCCESS;
+	}
+	result = real(dptr, hStream);
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_free(dptr);
+	return result;
+}
+
+CUresult gs_on_cuMemCreate(struct gs_call *call, PFN_cuMemCreate_v10020 real, CUmemGenericAllocationHandle_v1 *handle,
+			   size_t size, const CUmemAllocationProp_v1 *prop, unsigned long long flags)
+{
+	CUresult result = real(handle, size, prop, flags);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_alloc(call, GS_LIVE_HANDLE, *handle, size);
+	return result;
+}
+
+CUresult gs_on_cuMemRelease(struct gs_call *call, PFN_cuMemRelease_v10020 real, CUmemGenericAllocationHandle_v1 handle)
+{
+	CUresult result = real(handle);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_note_driver_release(handle);
+	return result;
+}
+
+/* --- Pinned host memory: served by the driver, noted for the snapshot. */
+
+CUresult gs_on_cuMemAllocHost_v2(struct gs_call *call, PFN_cuMemAllocHost_v3020 real, void **pp, size_t bytesize)
+{
+	CUresult result = real(pp, bytesize);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_host_alloc(call, *pp, bytesize);
+	return result;
+}
+
+CUresult gs_on_cuMemHostAlloc(struct gs_call *call, PFN_cuMemHostAlloc_v2020 real, void **pp, size_t bytesize,
+			      unsigned int Flags)
+{
+	CUresult result = real(pp, bytesize, Flags);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_host_alloc(call, *pp, bytesize);
+	return result;
+}
+
+CUresult gs_on_cuMemFreeHost(struct gs_call *call, PFN_cuMemFreeHost_v2000 real, void *p)
+{
+	CUresult result = real(p);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_note_host_free(p);
+	return result;
+}

@@ -1,0 +1,217 @@
+/* What a program may ask of memory that we serve: answers as for memory of the driver's own (H30, H32). */
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/base/err.h"
+#include "shim/core/device.h"
+#include "shim/core/order.h"
+
+/* Bytes that the device counts as used and we could give to the program again. */
+static uint64_t held_free_bytes(const struct gs_device *device)
+{
+	struct gsa_stats stats;
+
+	gsa_stats_read(device->allocator, &stats);
+	return stats.pending_bytes.now + stats.idle_bytes.now;
+}
+
+CUresult gs_on_cuMemGetInfo_v2(struct gs_call *call, PFN_cuMemGetInfo_v3020 real, size_t *free, size_t *total)
+{
+	CUresult result = real(free, total);
+	struct gs_device *device;
+
+	(void)call;
+	if (result == CUDA_SUCCESS && free != NULL && (device = gs_device_current(NULL)) != NULL)
+		*free += held_free_bytes(device);
+	return result;
+}
+
+CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddressRange_v3020 real,
+				       CUdeviceptr_v2 *pbase, size_t *psize, CUdeviceptr_v2 dptr)
+{
+	struct gsa_block_info block;
+
+	(void)call;
+	if (gs_device_of(dptr, &block) == NULL || block.plain)
+		return real(pbase, psize, dptr);
+	if (pbase != NULL)
+		*pbase = block.address;
+	if (psize != NULL)
+		*psize = block.size_bytes;
+	return CUDA_SUCCESS;
+}
+
+/* Corrects one attribute of a block of ours; the driver has answered for the physical memory below it. */
+static void correct_attribute(CUpointer_attribute attribute, const struct gs_device *device,
+			      const struct gsa_block_info *block, void *data)
+{
+	bool legacy = block->origin == GSA_ORIGIN_LEGACY;
+
+	(void)device;
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		if (legacy)
+			*(CUcontext *)data = (CUcontext)(uintptr_t)block->owner;
+		break;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		*(CUdeviceptr *)data = block->address;
+		break;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		*(size_t *)data = block->size_bytes;
+		break;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		*(unsigned long long *)data = block->serial;
+		break;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*(CUmemoryPool *)data = (CUmemoryPool)(uintptr_t)block->pool;
+		break;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(bool *)data = legacy;
+		break;
+	default:
+		break;
+	}
+}
+
+CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttribute_v4000 real, void *data,
+				     CUpointer_attribute attribute, CUdeviceptr_v2 ptr)
+{
+	struct gsa_block_info block;
+	CUresult result = real(data, attribute, ptr);
+	struct gs_device *device;
+
+	(void)call;
+	if (result == CUDA_SUCCESS && (device = gs_device_of(ptr, &block)) != NULL && !block.plain)
+		correct_attribute(attribute, device, &block, data);
+	return result;
+}
+
+CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttributes_v7000 real,
+				      unsigned int numAttributes, CUpointer_attribute *attributes, void **data,
+				      CUdeviceptr_v2 ptr)
+{
+	struct gsa_block_info block;
+	CUresult result = real(numAttributes, attributes, data, ptr);
+	struct gs_device *device;
+
+	(void)call;
+	if (result == CUDA_SUCCESS && (device = gs_device_of(ptr, &block)) != NULL && !block.plain)
+		for (unsigned int i = 0; i < numAttributes; i++)
+			correct_attribute(attributes[i], device, &block, data[i]);
+	return result;
+}
+
+/* --- Memory pools: the default pool of a device is ours; its figures are those of both. */
+
+static struct gs_device *default_pool_device(CUmemoryPool pool)
+{
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && pool != NULL && device->default_pool == pool)
+			return device;
+	}
+	return NULL;
+}
+
+CUresult gs_on_cuMemPoolGetAttribute(struct gs_call *call, PFN_cuMemPoolGetAttribute_v11020 real, CUmemoryPool pool,
+				     CUmemPool_attribute attr, void *value)
+{
+	CUresult result = real(pool, attr, value);
+	struct gs_device *device = default_pool_device(pool);
+	cuuint64_t *bytes = value;
+	struct gsa_stats stats;
+
+	(void)call;
+	if (result != CUDA_SUCCESS || device == NULL)
+		return result;
+	gsa_stats_read(device->allocator, &stats);
+	switch (attr) {
+	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		*bytes += stats.allocated_async_bytes.now;
+		break;
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		*bytes += stats.allocated_async_bytes.peak;
+		break;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+		*bytes += stats.reserved_bytes.now;
+		break;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+		*bytes += stats.reserved_bytes.peak;
+		break;
+	default:
+		break;
+	}
+	return result;
+}
+
+CUresult gs_on_cuMemPoolSetAttribute(struct gs_call *call, PFN_cuMemPoolSetAttribute_v11020 real, CUmemoryPool pool,
+				     CUmemPool_attribute attr, void *value)
+{
+	CUresult result = real(pool, attr, value);
+	struct gs_device *device = default_pool_device(pool);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && device != NULL &&
+	    (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH))
+		gsa_stats_reset_peak(device->allocator);
+	return result;
+}
+
+CUresult gs_on_cuMemPoolTrimTo(struct gs_call *call, PFN_cuMemPoolTrimTo_v11020 real, CUmemoryPool pool,
+			       size_t minBytesToKeep)
+{
+	CUresult result = real(pool, minBytesToKeep);
+	struct gs_device *device = default_pool_device(pool);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && device != NULL && !gs_order_capturing())
+		gsa_trim(device->allocator, minBytesToKeep);
+	return result;
+}
+
+CUresult gs_on_cuMemPoolSetAccess(struct gs_call *call, PFN_cuMemPoolSetAccess_v11020 real, CUmemoryPool pool,
+				  const CUmemAccessDesc_v1 *map, size_t count)
+{
+	CUresult result = real(pool, map, count);
+	struct gs_device *device = default_pool_device(pool);
+
+	(void)call;
+	if (result != CUDA_SUCCESS || device == NULL)
+		return result;
+	for (size_t i = 0; i < count; i++)
+		if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && map[i].location.id < GS_DEVICE_LIMIT &&
+		    map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			gs_device_add_peer(device, map[i].location.id);
+	return result;
+}
+
+CUresult gs_on_cuDeviceSetMemPool(struct gs_call *call, PFN_cuDeviceSetMemPool_v11020 real, CUdevice_v1 dev,
+				  CUmemoryPool pool)
+{
+	CUresult result = real(dev, pool);
+	struct gs_device *device = gs_device_used(dev);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && device != NULL)
+		atomic_store(&device->default_is_current, pool == device->default_pool);
+	return result;
+}
+
+#if CUDA_VERSION >= 13000
+CUresult gs_on_cuMemSetMemPool(struct gs_call *call, PFN_cuMemSetMemPool_v13000 real, CUmemLocation_v1 *location,
+			       CUmemAllocationType type, CUmemoryPool pool)
+{
+	CUresult result = real(location, type, pool);
+	struct gs_device *device = location != NULL && location->type == CU_MEM_LOCATION_TYPE_DEVICE
+					   ? gs_device_used(location->id)
+					   : NULL;
+
+	(void)call;
+	if (result == CUDA_SUCCESS && device != NULL && type == CU_MEM_ALLOCATION_TYPE_PINNED)
+		atomic_store(&device->default_is_current, pool == device->default_pool);
+	return result;
+}
+#endif

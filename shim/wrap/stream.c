@@ -1,0 +1,95 @@
+/* Streams and captures, as far as memory depends on them (H6, H9). */
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/core/device.h"
+#include "shim/core/order.h"
+#include "shim/core/stream.h"
+
+/* Before the handle dies: memory that was freed on the stream must find its way to others. */
+static void stream_ending(CUstream handle)
+{
+	struct gsa_stream stream;
+
+	if (handle != NULL && gs_stream_resolve(handle, false, &stream))
+		for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+			struct gs_device *device = gs_device_used(ordinal);
+
+			if (device != NULL)
+				gsa_stream_ending(device->allocator, &stream);
+		}
+	gs_order_stream_gone(handle);
+}
+
+CUresult gs_on_cuStreamDestroy(struct gs_call *call, PFN_cuStreamDestroy_v2000 real, CUstream hStream)
+{
+	(void)call;
+	stream_ending(hStream);
+	return real(hStream);
+}
+
+CUresult gs_on_cuStreamDestroy_v2(struct gs_call *call, PFN_cuStreamDestroy_v4000 real, CUstream hStream)
+{
+	(void)call;
+	stream_ending(hStream);
+	return real(hStream);
+}
+
+CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize_v2000 real, CUstream hStream)
+{
+	struct gsa_stream stream;
+	struct gs_device *device = gs_device_current(NULL);
+	bool known = device != NULL && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream);
+	uint64_t before = known ? gsa_free_serial(device->allocator) : 0;
+	CUresult result = real(hStream);
+
+	if (result == CUDA_SUCCESS && known)
+		gsa_stream_idle(device->allocator, stream.id, before);
+	return result;
+}
+
+CUresult gs_on_cuStreamBeginCapture(struct gs_call *call, PFN_cuStreamBeginCapture_v10000 real, CUstream hStream)
+{
+	CUresult result = real(hStream);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_order_capture_began(hStream);
+	return result;
+}
+
+CUresult gs_on_cuStreamBeginCapture_v2(struct gs_call *call, PFN_cuStreamBeginCapture_v10010 real, CUstream hStream,
+				       CUstreamCaptureMode mode)
+{
+	CUresult result = real(hStream, mode);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_order_capture_began(hStream);
+	return result;
+}
+
+CUresult gs_on_cuStreamBeginCaptureToGraph(struct gs_call *call, PFN_cuStreamBeginCaptureToGraph_v12030 real,
+					   CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
+					   const CUgraphEdgeData *dependencyData, size_t numDependencies,
+					   CUstreamCaptureMode mode)
+{
+	CUresult result = real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_order_capture_began(hStream);
+	return result;
+}
+
+/* A capture that fails to end as asked (it was invalidated, or the stream does not capture) is over as well, except
+ * when another thread's capture was meant: then it goes on. */
+CUresult gs_on_cuStreamEndCapture(struct gs_call *call, PFN_cuStreamEndCapture_v10000 real, CUstream hStream,
+				  CUgraph *phGraph)
+{
+	CUresult result = real(hStream, phGraph);
+
+	(void)call;
+	if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+		gs_order_capture_ended(hStream);
+	return result;
+}
