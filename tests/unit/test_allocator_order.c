@@ -1,0 +1,287 @@
+/* Stream order: who may have freed memory, and when. Hazards H1 to H9 of the design, as far as they are the
+ * allocator's. Stream 0 stands for "without a stream". */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/gsa_test.h"
+
+static void same_stream_reuses_at_once(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+	unsigned calls;
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	calls = bench->fake.call_count;
+	assert_int_equal(take(bench, 8 * MIB, 1), first);
+	assert_int_equal(bench->fake.call_count, calls);
+	assert_int_equal(bench_stats(bench)->hits, 1);
+	bench_close(bench);
+}
+
+static void other_stream_waits_for_the_fence(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+	uint64_t second;
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	second = take(bench, 8 * MIB, 2);
+	assert_int_not_equal(second, first);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 1);
+	fake_finish(&bench->fake, 1);
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	assert_int_equal(bench_stats(bench)->cross_stream, 1);
+	bench_close(bench);
+}
+
+static void a_fence_covers_no_later_free(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+	uint64_t wall = take(bench, 2 * MIB, 1);
+	uint64_t later = take(bench, 16 * MIB, 1);
+
+	(void)state;
+	give(bench, first, 1);
+	fake_submit(&bench->fake, 1);
+	take(bench, 10 * MIB, 2); /* records a fence for the first */
+	fake_finish(&bench->fake, 1);
+	fake_submit(&bench->fake, 1);
+	give(bench, later, 1); /* not covered by it */
+	gsa_trim(bench->allocator, UINT64_MAX);
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 16 * MIB);
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	give(bench, wall, 1);
+	bench_close(bench);
+}
+
+static void h2_legacy_takes_only_idle_memory(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	assert_int_not_equal(take(bench, 8 * MIB, 0), first);
+	fake_finish(&bench->fake, 1);
+	assert_int_equal(take(bench, 8 * MIB, 0), first);
+	bench_close(bench);
+}
+
+static void h2_legacy_free_waits_for_every_stream(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 0);
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	fake_submit(&bench->fake, 2);
+	give(bench, first, 0);
+	assert_int_not_equal(take(bench, 8 * MIB, 0), first);
+	fake_finish(&bench->fake, 1);
+	assert_int_not_equal(take(bench, 8 * MIB, 1), first);
+	fake_finish(&bench->fake, 2);
+	assert_int_equal(take(bench, 8 * MIB, 0), first);
+	assert_true(bench->fake.calls[FAKE_FENCE_ALL] > 0);
+	bench_close(bench);
+}
+
+static void h6_a_destroyed_stream_strands_nothing(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct gsa_stream stream = fake_stream(1);
+	uint64_t first = take(bench, 8 * MIB, 1);
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	gsa_stream_ending(bench->allocator, &stream);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 1);
+	bench->fake.gone[1] = true;
+	assert_int_not_equal(take(bench, 8 * MIB, 2), first);
+	fake_finish(&bench->fake, 1);
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 1);
+	bench_close(bench);
+}
+
+static void h6_an_ending_that_cannot_be_fenced_needs_all_streams(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct gsa_stream stream = fake_stream(1);
+	uint64_t first = take(bench, 8 * MIB, 1);
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	fake_submit(&bench->fake, 3);
+	give(bench, first, 1);
+	bench->fake.capturing = true;
+	gsa_stream_ending(bench->allocator, &stream);
+	bench->fake.capturing = false;
+	bench->fake.gone[1] = true;
+	fake_finish(&bench->fake, 1);
+	assert_int_not_equal(take(bench, 8 * MIB, 2), first);
+	fake_finish(&bench->fake, 3);
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	bench_close(bench);
+}
+
+static void h6_a_stream_that_went_unseen_strands_nothing(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+
+	(void)state;
+	give(bench, first, 1);
+	bench->fake.gone[1] = true;
+	assert_int_equal(take(bench, 16 * MIB, 2), first); /* joined with new memory behind it */
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_ALL], 1);
+	bench_close(bench);
+}
+
+static void h6_memory_dies_with_its_context(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct gsa_stream stream = {.id = 5, .handle = 5, .owner = 77};
+	struct gsa_request request = {
+	    .size_bytes = 4 * MIB, .origin = GSA_ORIGIN_ASYNC, .stream = &stream, .owner = 77};
+	struct gsa_block_info block;
+	struct gsa_block_info plain;
+	struct gsa_block_info freed;
+
+	(void)state;
+	take(bench, MIB, 1);
+	fake_submit(&bench->fake, 5);
+	assert_int_equal(gsa_alloc(bench->allocator, &request, &freed), GS_OK);
+	assert_int_equal(gsa_alloc(bench->allocator, &request, &block), GS_OK);
+	request.plain = true;
+	assert_int_equal(gsa_alloc(bench->allocator, &request, &plain), GS_OK);
+	assert_int_equal(gsa_free(bench->allocator, freed.address, &stream, NULL), GS_OK);
+	bench->fake.plain_count = 0; /* the driver frees it with the context */
+	bench->fake.used_bytes -= 4 * MIB;
+	assert_int_equal(gsa_owner_gone(bench->allocator, 77), 2);
+	assert_int_equal(bench->fake.calls[FAKE_PLAIN_FREE], 0);
+	assert_int_equal(gsa_find(bench->allocator, block.address, &block), GS_E_NOT_FOUND);
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 0);
+	assert_int_equal(bench->stats.live_count.now, 1);
+	assert_int_equal(bench->stats.reserved_bytes.now, bench->fake.used_bytes);
+	assert_int_equal(bench->fake.told_bytes, bench->fake.used_bytes);
+	bench_close(bench);
+}
+
+static void h9_nothing_is_recorded_while_a_capture_forbids_it(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+
+	(void)state;
+	give(bench, first, 1);
+	bench->fake.capturing = true;
+	assert_int_not_equal(take(bench, 8 * MIB, 2), first);
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 8 * MIB);
+	bench->fake.capturing = false;
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	bench_close(bench);
+}
+
+static void idle_news_reach_only_what_was_freed_before(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+	uint64_t second = take(bench, 4 * MIB, 2);
+	uint64_t before;
+
+	(void)state;
+	give(bench, first, 1);
+	before = gsa_free_serial(bench->allocator);
+	give(bench, second, 2);
+	gsa_device_idle(bench->allocator, before);
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 4 * MIB);
+	gsa_stream_idle(bench->allocator, 1, gsa_free_serial(bench->allocator));
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 4 * MIB);
+	gsa_stream_idle(bench->allocator, 2, gsa_free_serial(bench->allocator));
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 0);
+	bench_close(bench);
+}
+
+static void a_stream_joins_its_own_and_idle_neighbours(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t a = take(bench, 4 * MIB, 1);
+	uint64_t b = take(bench, 4 * MIB, 1);
+	uint64_t c = take(bench, 4 * MIB, 1);
+	uint64_t reserved_bytes;
+
+	(void)state;
+	take(bench, 4 * MIB, 1);
+	give(bench, a, 1);
+	give(bench, c, 1);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	fake_submit(&bench->fake, 1);
+	give(bench, b, 1);
+	reserved_bytes = bench_stats(bench)->reserved_bytes.now;
+	assert_int_equal(take(bench, 11 * MIB, 1), a);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, reserved_bytes);
+	assert_int_equal(bench->stats.idle_bytes.now, MIB); /* of c: as idle as before */
+	assert_int_equal(bench->stats.pending_bytes.now, 0);
+	bench_close(bench);
+}
+
+static void many_streams_and_fences(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), 8 * GIB);
+	uint64_t blocks[FAKE_STREAMS];
+
+	(void)state;
+	for (unsigned round = 0; round < 40; round++) {
+		for (uint64_t id = 1; id < FAKE_STREAMS; id++) {
+			blocks[id] = take(bench, (id % 7 + 2) * MIB, id);
+			fake_submit(&bench->fake, id);
+		}
+		for (uint64_t id = 1; id < FAKE_STREAMS; id++) {
+			give(bench, blocks[id], id);
+			if ((id + round) % 3 == 0)
+				fake_finish(&bench->fake, id);
+		}
+		take(bench, 16 * MIB, round % 2);
+		assert_true(bench->fake.fence_count <= FAKE_STREAMS * 8);
+	}
+	bench_close(bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    {"a stream has its own freed memory back at once", same_stream_reuses_at_once, NULL, NULL, NULL},
+	    {"H1 another stream waits for the fence", other_stream_waits_for_the_fence, NULL, NULL, NULL},
+	    {"H1 a fence covers no later free", a_fence_covers_no_later_free, NULL, NULL, NULL},
+	    {"H2 legacy takes only idle memory", h2_legacy_takes_only_idle_memory, NULL, NULL, NULL},
+	    {"H2 a legacy free waits for every stream", h2_legacy_free_waits_for_every_stream, NULL, NULL, NULL},
+	    {"H6 a destroyed stream strands nothing", h6_a_destroyed_stream_strands_nothing, NULL, NULL, NULL},
+	    {"H6 an ending that cannot be fenced needs all streams",
+	     h6_an_ending_that_cannot_be_fenced_needs_all_streams, NULL, NULL, NULL},
+	    {"H6 a stream that went unseen strands nothing", h6_a_stream_that_went_unseen_strands_nothing, NULL, NULL,
+	     NULL},
+	    {"H6 memory dies with its context", h6_memory_dies_with_its_context, NULL, NULL, NULL},
+	    {"H9 nothing is recorded while a capture forbids it", h9_nothing_is_recorded_while_a_capture_forbids_it,
+	     NULL, NULL, NULL},
+	    {"idle news reach only what was freed before", idle_news_reach_only_what_was_freed_before, NULL, NULL,
+	     NULL},
+	    {"a stream joins its own and idle neighbours", a_stream_joins_its_own_and_idle_neighbours, NULL, NULL,
+	     NULL},
+	    {"many streams and fences", many_streams_and_fences, NULL, NULL, NULL},
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("allocator stream order", tests, NULL, NULL);
+}

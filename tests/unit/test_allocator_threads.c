@@ -1,0 +1,155 @@
+/* Several threads on one allocator: blocks stay apart, the books stay true. Each thread writes its number into a table
+ * of owners by 512 bytes, so two owners of one place are seen at once. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "shim/base/assert.h"
+#include "tests/lib/gsa_test.h"
+
+#define THREADS 4
+#define OPERATIONS 20000
+#define HELD 24
+#define PLACES (1u << 24)
+
+struct worker {
+	struct bench *bench;
+	unsigned number; /* from 1; also its stream */
+	uint64_t random;
+};
+
+static _Atomic unsigned char owners[PLACES];
+
+/* The pools lie multiples of 8 GiB apart; the small one goes to the last quarter of the table, which the large one,
+ * never above 4 GiB here, does not reach. */
+static unsigned place_of(uint64_t address)
+{
+	uint64_t small_bytes = address >> 37 & 1 ? 6 * GIB : 0;
+
+	return (unsigned)((address + small_bytes) / 512 % PLACES);
+}
+
+static void own(const struct gsa_block_info *block, unsigned from, unsigned to)
+{
+	for (uint64_t at = 0; at < block->reserved_bytes; at += at + 512 < block->reserved_bytes ? 8192 : 512) {
+		unsigned char expected = (unsigned char)from;
+
+		gsb_assert(atomic_compare_exchange_strong(&owners[place_of(block->address + at)], &expected,
+							  (unsigned char)to));
+	}
+}
+
+static uint64_t draw(struct worker *worker, uint64_t below)
+{
+	worker->random = worker->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (worker->random >> 24) % below;
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct bench *bench = worker->bench;
+	struct gsa_stream stream = fake_stream(worker->number);
+	struct gsa_block_info blocks[HELD] = {{0}};
+
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		struct gsa_block_info *block = &blocks[draw(worker, HELD)];
+		bool legacy = draw(worker, 4) == 0;
+		uint64_t size_bytes = draw(worker, 2) == 0 ? 1 + draw(worker, 64 * KIB) : 1 + draw(worker, 6 * MIB);
+
+		if (block->address == 0) {
+			if (fake_alloc(bench->allocator, size_bytes, legacy ? 0 : worker->number, block) != GS_OK)
+				block->address = 0;
+			else
+				own(block, 0, worker->number);
+		} else {
+			own(block, worker->number, 0);
+			give(bench, block->address, legacy ? 0 : worker->number);
+			block->address = 0;
+		}
+		switch (draw(worker, 400)) {
+		case 0:
+			gsa_trim(bench->allocator, 64 * MIB);
+			break;
+		case 1:
+			fake_submit(&bench->fake, worker->number);
+			break;
+		case 2:
+		case 3:
+			fake_finish(&bench->fake, worker->number);
+			break;
+		case 4:
+			gsa_stream_ending(bench->allocator, &stream);
+			break;
+		case 5:
+			gsa_access_changed(bench->allocator);
+			break;
+		case 6:
+			gsa_check(bench->allocator);
+			break;
+		}
+	}
+	for (unsigned i = 0; i < HELD; i++) {
+		if (blocks[i].address != 0) {
+			own(&blocks[i], worker->number, 0);
+			give(bench, blocks[i].address, worker->number);
+		}
+	}
+	return NULL;
+}
+
+static void run(struct gsa_options options, uint64_t capacity_bytes)
+{
+	struct bench *bench = bench_open(options, capacity_bytes);
+	struct worker workers[THREADS];
+	pthread_t threads[THREADS];
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){.bench = bench, .number = i + 1, .random = 99 + i};
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(bench_stats(bench)->live_count.now, 0);
+	assert_int_equal(bench->stats.reserved_bytes.now, bench->fake.used_bytes);
+	assert_int_equal(bench->fake.told_bytes, bench->fake.used_bytes);
+	bench_close(bench);
+}
+
+static void plenty_of_memory(void **state)
+{
+	(void)state;
+	run(fake_options(), 4 * GIB);
+}
+
+static void little_memory(void **state)
+{
+	(void)state;
+	run(fake_options(), 200 * MIB);
+}
+
+static void fixed_segments(void **state)
+{
+	struct gsa_options options = fake_options();
+
+	(void)state;
+	options.expandable = false;
+	run(options, 400 * MIB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(plenty_of_memory),
+	    cmocka_unit_test(little_memory),
+	    cmocka_unit_test(fixed_segments),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("allocator threads", tests, NULL, NULL);
+}
