@@ -4,6 +4,7 @@
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/api/lookup.h"
+#include "shim/base/log.h"
 #include "shim/core/order.h"
 
 static void substitute(const char *symbol, void **pfn, cuuint64_t flags, const void *caller)
@@ -42,6 +43,11 @@ static const unsigned char runtime_tables[][8] = {
 	{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74},
 };
 
+static unsigned id_byte(const CUuuid *id, size_t index)
+{
+	return ((const unsigned char *)id)[index];
+}
+
 CUresult gs_on_cuGetExportTable(struct gs_call *call, PFN_cuGetExportTable_v3000 real, const void **ppExportTable,
 				const CUuuid *pExportTableId)
 {
@@ -49,7 +55,12 @@ CUresult gs_on_cuGetExportTable(struct gs_call *call, PFN_cuGetExportTable_v3000
 
 	for (size_t i = 0; !known && i < sizeof(runtime_tables) / sizeof(runtime_tables[0]); i++)
 		known = memcmp(pExportTableId, runtime_tables[i], sizeof(runtime_tables[i])) == 0;
-	if (!known)
+	if (!known) {
+		gsb_log(GSB_LOG_DEBUG, "private table %02x%02x%02x%02x%02x%02x%02x%02x...", id_byte(pExportTableId, 0),
+			id_byte(pExportTableId, 1), id_byte(pExportTableId, 2), id_byte(pExportTableId, 3),
+			id_byte(pExportTableId, 4), id_byte(pExportTableId, 5), id_byte(pExportTableId, 6),
+			id_byte(pExportTableId, 7));
 		gs_order_lost_sight("a private table of the driver is used");
+	}
 	return real(ppExportTable, pExportTableId);
 }

@@ -41,23 +41,19 @@ CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddress
 }
 
 /* Corrects one attribute of a block of ours; the driver has answered for the physical memory below it. */
-static void correct_attribute(CUpointer_attribute attribute, const struct gs_device *device,
-			      const struct gsa_block_info *block, void *data)
+static void correct_attribute(CUpointer_attribute attribute, const struct gsa_block_info *block, void *data)
 {
 	bool legacy = block->origin == GSA_ORIGIN_LEGACY;
 
-	(void)device;
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 		if (legacy)
 			*(CUcontext *)data = (CUcontext)(uintptr_t)block->owner;
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		*(CUdeviceptr *)data = block->address;
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = block->size_bytes;
 		break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -80,11 +76,10 @@ CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttri
 {
 	struct gsa_block_info block;
 	CUresult result = real(data, attribute, ptr);
-	struct gs_device *device;
 
 	(void)call;
-	if (result == CUDA_SUCCESS && (device = gs_device_of(ptr, &block)) != NULL && !block.plain)
-		correct_attribute(attribute, device, &block, data);
+	if (result == CUDA_SUCCESS && gs_device_of(ptr, &block) != NULL && !block.plain)
+		correct_attribute(attribute, &block, data);
 	return result;
 }
 
@@ -94,12 +89,11 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 {
 	struct gsa_block_info block;
 	CUresult result = real(numAttributes, attributes, data, ptr);
-	struct gs_device *device;
 
 	(void)call;
-	if (result == CUDA_SUCCESS && (device = gs_device_of(ptr, &block)) != NULL && !block.plain)
+	if (result == CUDA_SUCCESS && gs_device_of(ptr, &block) != NULL && !block.plain)
 		for (unsigned int i = 0; i < numAttributes; i++)
-			correct_attribute(attributes[i], device, &block, data[i]);
+			correct_attribute(attributes[i], &block, data[i]);
 	return result;
 }
 
