@@ -1,5 +1,6 @@
 # Programs for a real GPU (scripts/gpu-check runs them). Built where nvcc is, run anywhere: device code for Hopper, and
-# intermediate code for every card from Turing on. Without nvcc `make gpu` says so and the rest of the build goes on.
+# intermediate code for every card from Turing on. What needs nvcc or CUPTI's header is left out where they are missing,
+# in one line; the rest of the build goes on.
 
 NVCC      := $(wildcard $(CUDA_HOME)/bin/nvcc)
 GPU       := $(O)/gpu
@@ -7,15 +8,16 @@ GPU_CODE  := -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,c
 NVFLAGS   := -O2 -std=c++17 $(GPU_CODE) -lineinfo
 gpu_stubs := -L$(CUDA_HOME)/lib64/stubs -lcuda
 
-gpu_bin   := $(addprefix $(GPU)/,vec_static vec_shared vec_ptds cublas_gemm drv_api overhead procaddr libcupti_counter.so)
+gpu_cupti := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h $(CUDA_HOME)/extras/CUPTI/include/cupti.h))
+
+gpu_bin   := procaddr \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead) \
+             $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
-ifneq ($(NVCC),)
-gpu: $(gpu_bin)
-else
-gpu:
-	@echo "gpushim: no nvcc in $(CUDA_HOME)/bin: the programs for a real GPU are not built" >&2
-endif
+gpu: $(addprefix $(GPU)/,$(gpu_bin))
+	$(if $(NVCC),,@echo "gpushim: no nvcc in $(CUDA_HOME)/bin: programs for a real GPU are not built" >&2)
+	$(if $(gpu_cupti),,@echo "gpushim: no cupti.h in $(CUDA_HOME): the CUPTI counter is not built" >&2)
 
 $(GPU)/.made:
 	@mkdir -p $(@D) && touch $@
@@ -56,4 +58,4 @@ $(GPU)/procaddr: tests/gpu/procaddr.c $(GPU)/procaddr_list.h
 
 $(GPU)/libcupti_counter.so: tests/gpu/cupti_counter.c $(GPU)/.made
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -shared -o $@ $< -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS_) -isystem $(dir $(gpu_cupti)) $(CFLAGS_) -shared -o $@ $< -ldl -lpthread
