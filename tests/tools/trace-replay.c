@@ -9,8 +9,9 @@
  * --pending the replay keeps that: the free goes to a stream (a *lane*) that a gate keeps busy until c, so that the
  * memory is pending exactly as long as it was. Gates are stream memory operations, which the timings then include.
  *
- * What the process holds is what is missing from cudaMemGetInfo, looked at where most is live and at the end of each
- * pass. Nothing else may then use the device. */
+ * What the process holds: by the shim's own figures where it is loaded, because its cudaMemGetInfo counts idle memory
+ * as free; otherwise what is missing from cudaMemGetInfo, looked at where most is live and at the end of each pass,
+ * which is true only if nothing else uses the device. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -23,6 +24,8 @@
 #include <string.h>
 #include <time.h>
 #include <zlib.h>
+
+#include "shim/gpushim.h"
 
 enum { MAX_STREAMS = 64, MAX_LANES = 1024 };
 
@@ -43,7 +46,8 @@ struct trace {
 	unsigned stream_count;
 	uint64_t peak_live_bytes;
 	uint64_t peak_live_pending_bytes;
-	size_t peak_index; /* the operation after which live + pending is highest */
+	size_t peak_live_index; /* the operation after which it is reached */
+	size_t peak_live_pending_index;
 };
 
 /* What is known about one id during a pass. */
@@ -68,6 +72,7 @@ struct figures {
 	uint64_t ops;             /* of one pass */
 	uint64_t held_bytes;      /* highest seen */
 	uint64_t failures;
+	uint64_t driver_calls; /* allocations of the last pass that were not served from held memory; only with the shim */
 };
 
 struct replay {
@@ -80,6 +85,7 @@ struct replay {
 	uint32_t lane_count, idle_lane_count;
 	volatile uint32_t *gates; /* pinned; one word a lane */
 	__typeof__(&cuStreamWaitValue32) wait_value;
+	__typeof__(&gpushim_stats) shim_stats; /* NULL: the shim is not loaded */
 	size_t free_bytes_before;
 	struct figures figures;
 };
@@ -145,11 +151,13 @@ static void trace_analyse(struct trace *trace)
 		} else {
 			pending -= op->size_bytes;
 		}
-		if (live > trace->peak_live_bytes)
+		if (live > trace->peak_live_bytes) {
 			trace->peak_live_bytes = live;
+			trace->peak_live_index = i;
+		}
 		if (live + pending > trace->peak_live_pending_bytes) {
 			trace->peak_live_pending_bytes = live + pending;
-			trace->peak_index = i;
+			trace->peak_live_pending_index = i;
 		}
 	}
 }
@@ -261,10 +269,22 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static struct gpushim_stats shim_stats_read(const struct replay *replay)
+{
+	struct gpushim_stats stats = {0};
+
+	replay->shim_stats(0, &stats, sizeof(stats));
+	return stats;
+}
+
 static void look_at_held(struct replay *replay)
 {
 	size_t free_bytes, total_bytes;
 
+	if (replay->shim_stats) {
+		replay->figures.held_bytes = shim_stats_read(replay).reserved_peak_bytes;
+		return;
+	}
 	check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
 	if (free_bytes < replay->free_bytes_before &&
 	    replay->free_bytes_before - free_bytes > replay->figures.held_bytes)
@@ -329,12 +349,22 @@ static void pass_end(struct replay *replay)
 	check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
+static uint64_t shim_misses(const struct replay *replay)
+{
+	struct gpushim_stats stats = {0};
+
+	if (replay->shim_stats)
+		stats = shim_stats_read(replay);
+	return stats.allocations - stats.hits;
+}
+
 /* Returns the time of an operation; looking at what is held is not part of it. */
 static double pass_run(struct replay *replay)
 {
 	const struct trace *trace = replay->trace;
-	double start = now_ns(), aside = 0;
-	uint64_t ops = 0;
+	size_t peak_index = replay->settings->pending ? trace->peak_live_pending_index : trace->peak_live_index;
+	uint64_t misses = shim_misses(replay), ops = 0;
+	double start = now_ns(), aside = 0, end;
 
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct op *op = &trace->ops[i];
@@ -348,17 +378,18 @@ static double pass_run(struct replay *replay)
 				block_free(replay, op);
 			ops++;
 		}
-		if (i == trace->peak_index) {
+		if (i == peak_index) {
 			double looking = now_ns();
 
 			look_at_held(replay);
 			aside += now_ns() - looking;
 		}
 	}
+	end = now_ns();
 	replay->figures.ops = ops;
-	start = (now_ns() - start - aside) / (double)ops;
+	replay->figures.driver_calls = shim_misses(replay) - misses;
 	look_at_held(replay);
-	return start;
+	return (end - start - aside) / (double)ops;
 }
 
 static void replay_run(struct replay *replay)
@@ -371,6 +402,7 @@ static void replay_run(struct replay *replay)
 	replay->slots = calloc(replay->trace->id_count, sizeof(*replay->slots));
 	if (!replay->slots)
 		die("out of host memory");
+	replay->shim_stats = (__typeof__(replay->shim_stats))dlsym(RTLD_DEFAULT, "gpushim_stats");
 	check(cudaFree(NULL), "cannot start CUDA");
 	for (unsigned i = 1; i < replay->trace->stream_count; i++)
 		check(cudaStreamCreateWithFlags(&replay->streams[i], cudaStreamNonBlocking), "cudaStreamCreate");
@@ -399,19 +431,22 @@ static void print_figures(const struct replay *replay)
 	uint64_t needed =
 		replay->settings->pending ? trace->peak_live_pending_bytes : trace->peak_live_bytes;
 	double ratio = (double)figures->held_bytes / (double)needed;
+	char driver_calls[32] = "null";
 
+	if (replay->shim_stats)
+		snprintf(driver_calls, sizeof(driver_calls), "%" PRIu64, figures->driver_calls);
 	if (replay->settings->json)
 		printf("{\"ns_per_op_first\": %.1f, \"ns_per_op\": %.1f, \"ops\": %" PRIu64 ", \"peak_live_bytes\": %" PRIu64
 		       ", \"peak_live_pending_bytes\": %" PRIu64 ", \"peak_held_bytes\": %" PRIu64
-		       ", \"ratio\": %.4f, \"driver_calls_last_pass\": null, \"failures\": %" PRIu64 "}\n",
+		       ", \"ratio\": %.4f, \"driver_calls_last_pass\": %s, \"failures\": %" PRIu64 "}\n",
 		       figures->first_ns, figures->last_ns, figures->ops, trace->peak_live_bytes,
-		       trace->peak_live_pending_bytes, figures->held_bytes, ratio, figures->failures);
+		       trace->peak_live_pending_bytes, figures->held_bytes, ratio, driver_calls, figures->failures);
 	else
 		printf("%s: %" PRIu64 " operations, %.0f ns each (first pass %.0f); held %.1f MiB = %.4f x %s; "
-		       "%" PRIu64 " failures\n",
+		       "driver calls in the last pass: %s; %" PRIu64 " failures\n",
 		       replay->settings->async ? "async" : "sync", figures->ops, figures->last_ns, figures->first_ns,
 		       (double)figures->held_bytes / 1048576, ratio,
-		       replay->settings->pending ? "(live + pending)" : "live", figures->failures);
+		       replay->settings->pending ? "(live + pending)" : "live", driver_calls, figures->failures);
 }
 
 static struct settings parse_arguments(int count, char **words)
