@@ -70,8 +70,17 @@ static void device_probe(struct gs_device *device, CUdevice ordinal)
 	}
 }
 
+static void say_ready(const struct gs_device *device)
+{
+	gsb_log(GSB_LOG_INFO, "device %d: %s, memory from %s", device->device, device->name,
+		gs_conf.backend == GS_BACKEND_OFF		       ? "the driver"
+		: device->vmm && gs_conf.backend == GS_BACKEND_VMM ? "virtual memory management"
+								       : "cached cudaMalloc");
+}
+
 static bool device_publish(struct gs_device *device, CUdevice ordinal)
 {
+	bool first = false;
 	int state;
 
 	gsb_lock_acquire(&device_lock);
@@ -80,8 +89,11 @@ static bool device_publish(struct gs_device *device, CUdevice ordinal)
 		devices[ordinal].device = *device;
 		state = gs_device_bind(&devices[ordinal].device) == GS_OK ? 1 : -1;
 		atomic_store(&devices[ordinal].state, state);
+		first = state == 1;
 	}
 	gsb_lock_release(&device_lock);
+	if (first)
+		say_ready(&devices[ordinal].device);
 	return state > 0;
 }
 

@@ -467,7 +467,5 @@ int gs_device_bind(struct gs_device *device)
 		gsb_slab_init(&event_slab, sizeof(struct pooled_event));
 		gsb_slab_init(&fence_slab, sizeof(struct fence));
 	}
-	gsb_log(GSB_LOG_INFO, "device %d: %s, memory from %s", device->device, device->name,
-		options.use_vmm ? "virtual memory management" : "cached cudaMalloc");
 	return gsa_init(&device->allocator, &device_ops, device, &options);
 }
