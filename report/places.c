@@ -36,11 +36,13 @@ static enum rank rank_of(const struct gsr_model *model, uint64_t frame)
 	static const char *const cuda[] = {"libgpushim", "libcuda.", "libcudart", "libc.so", "libpthread",
 					   "ld-linux",	 "libc10",   "libdl.",	  NULL};
 	static const char *const core[] = {"libtorch", "libstdc++", "libpython", "libcublas", "libcudnn", NULL};
+	static const char *const generated[] = {"<frozen ", "<eval_with_key>", "<__array_function__", NULL};
 	const char *kind = GSR_NAME(model, frames, kind, frame);
 	const char *file = gsr_string(model, GSR_CELL(model, frames, file, frame));
 
 	if (strcmp(kind, "python") == 0)
-		return file[0] == '<' || strstr(file, "-packages/") != NULL || strstr(file, "/lib/python") != NULL
+		return starts_with_any(file, generated) || strstr(file, "-packages/") != NULL ||
+			       strstr(file, "/lib/python") != NULL
 			   ? RANK_PYTHON_LIBRARY
 			   : RANK_PYTHON;
 	if (strcmp(kind, "native") != 0)

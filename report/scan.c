@@ -374,7 +374,7 @@ static int skip_word(struct gsr_scan *scan, const char *word)
 	return 0;
 }
 
-static int skip(struct gsr_scan *scan, unsigned depth)
+static int skip_value(struct gsr_scan *scan, unsigned depth)
 {
 	char opening = gsr_scan_peek(scan), closing = opening == '{' ? '}' : ']';
 	bool first = true, more;
@@ -410,7 +410,7 @@ static int skip(struct gsr_scan *scan, unsigned depth)
 			if (skip_string(scan) != 0 || gsr_scan_take(scan, ':') != 0)
 				return GS_E_INVALID;
 		}
-		if (skip(scan, depth + 1) != 0)
+		if (skip_value(scan, depth + 1) != 0)
 			return GS_E_INVALID;
 	}
 }
@@ -421,7 +421,7 @@ int gsr_scan_skip(struct gsr_scan *scan, const char **ret_start)
 
 	gsr_scan_peek(scan);
 	from = scan->at;
-	if (skip(scan, 0) != 0)
+	if (skip_value(scan, 0) != 0)
 		return GS_E_INVALID;
 	*ret_start = from;
 	return 0;
