@@ -74,7 +74,7 @@ def live_storages():
     """Live device tensors that Python can see, each storage once: address -> bytes."""
     storages = {}
     for thing in gc.get_objects():
-        if isinstance(thing, torch.Tensor) and thing.is_cuda:
+        if issubclass(type(thing), torch.Tensor) and thing.is_cuda:
             storage = thing.untyped_storage()
             if storage.nbytes():
                 storages[storage.data_ptr()] = storage.nbytes()
