@@ -2,7 +2,6 @@
 #include "report/check.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "shim/base/err.h"
 
@@ -52,17 +51,6 @@ static int stacks_check(const struct gsr_model *model, char *wrong, size_t capac
 	return 0;
 }
 
-static int frames_check(const struct gsr_model *model, char *wrong, size_t capacity)
-{
-	for (size_t row = 0; row < GSR_ROWS(model, frames); row++) {
-		if (strcmp(GSR_NAME(model, frames, kind, row), "native") != 0 || GSR_ROWS(model, modules) > 0)
-			continue;
-		snprintf(wrong, capacity, "frame %zu is native and there are no modules", row);
-		return GS_E_INVALID;
-	}
-	return 0;
-}
-
 int gsr_table_check(const struct gsr_model *model, enum gs_snap_table id, const char *key,
 		    const struct gs_snap_column *columns, unsigned column_count, char *wrong, size_t capacity)
 {
@@ -79,9 +67,5 @@ int gsr_table_check(const struct gsr_model *model, enum gs_snap_table id, const 
 			return GS_E_INVALID;
 		}
 	}
-	if (id == GS_SNAP_TABLE_stacks)
-		return stacks_check(model, wrong, capacity);
-	if (id == GS_SNAP_TABLE_frames)
-		return frames_check(model, wrong, capacity);
-	return 0;
+	return id == GS_SNAP_TABLE_stacks ? stacks_check(model, wrong, capacity) : 0;
 }

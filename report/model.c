@@ -29,6 +29,13 @@ const char *gsr_string(const struct gsr_model *model, uint64_t string)
 	return string == 0 ? "" : model->strings.text[string];
 }
 
+const char *gsr_module_path(const struct gsr_model *model, uint64_t frame)
+{
+	uint64_t module = GSR_CELL(model, frames, module, frame);
+
+	return module == 0 ? "" : gsr_string(model, GSR_CELL(model, modules, path, module));
+}
+
 uint64_t gsr_count(const cJSON *object, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);

@@ -45,6 +45,9 @@ void gsr_model_drop(struct gsr_model *model);
 /* Row of strings; 0 is "". */
 const char *gsr_string(const struct gsr_model *model, uint64_t string);
 
+/* File of a native frame's module; "" when it is unknown. */
+const char *gsr_module_path(const struct gsr_model *model, uint64_t frame);
+
 /* Keys of objects whose type was checked on loading: a count, 0 where it is null; a text. */
 uint64_t gsr_count(const cJSON *object, const char *key);
 const char *gsr_text(const cJSON *object, const char *key);

@@ -47,7 +47,7 @@ static enum rank rank_of(const struct gsr_model *model, uint64_t frame)
 			   : RANK_PYTHON;
 	if (strcmp(kind, "native") != 0)
 		return RANK_NONE;
-	file = base_name(gsr_string(model, GSR_CELL(model, modules, path, GSR_CELL(model, frames, module, frame))));
+	file = base_name(gsr_module_path(model, frame));
 	return starts_with_any(file, cuda)   ? RANK_NATIVE_CUDA
 	       : starts_with_any(file, core) ? RANK_NATIVE_CORE
 					     : RANK_NATIVE;
@@ -118,10 +118,10 @@ static const char *native_names(struct gsr_places *places, uint64_t frame, const
 	const struct gsr_model *model = places->model;
 	uint64_t module = GSR_CELL(model, frames, module, frame);
 
-	*ret_module = base_name(gsr_string(model, GSR_CELL(model, modules, path, module)));
+	*ret_module = base_name(gsr_module_path(model, frame));
 	if ((*ret_module)[0] == '\0')
 		*ret_module = "?";
-	return gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame));
+	return module == 0 ? NULL : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame));
 }
 
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])

@@ -12,7 +12,7 @@
 #define GS_SNAP_VERSION 1
 
 /* Kinds of column. NAME: index into the list "<key>_names" in the same table. STRING, FRAME, MODULE, STACK, SEGMENT:
- * row of that section; row 0 of strings, frames and stacks means "none". */
+ * row of that section; row 0 of strings, frames, modules and stacks means "none". */
 enum gs_snap_kind {
 	GS_SNAP_COUNT,	/* integer from 0 to 2^53 */
 	GS_SNAP_SIGNED, /* integer, may be negative */
@@ -20,7 +20,7 @@ enum gs_snap_kind {
 	GS_SNAP_NAME,
 	GS_SNAP_STRING,
 	GS_SNAP_FRAME,
-	GS_SNAP_MODULE, /* 0 also where there are no modules */
+	GS_SNAP_MODULE,
 	GS_SNAP_STACK,
 	GS_SNAP_SEGMENT
 };

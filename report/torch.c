@@ -91,13 +91,12 @@ static void stacks_mark(const struct gsr_model *model, const struct blocks *bloc
 	if (is_torch == NULL)
 		abort();
 	for (size_t stack = 1; stack < GSR_ROWS(model, stacks); stack++) {
-		uint64_t frame = GSR_CELL(model, stacks, frame, stack), module;
+		uint64_t frame = GSR_CELL(model, stacks, frame, stack);
 
 		is_torch[stack] = is_torch[GSR_CELL(model, stacks, parent, stack)];
 		if (frame == 0 || strcmp(GSR_NAME(model, frames, kind, frame), "native") != 0)
 			continue;
-		module = GSR_CELL(model, modules, path, GSR_CELL(model, frames, module, frame));
-		if (strstr(gsr_string(model, module), "/libc10_cuda") != NULL)
+		if (strstr(gsr_module_path(model, frame), "/libc10_cuda") != NULL)
 			is_torch[stack] = true;
 	}
 	for (size_t i = 0; i < blocks->count; i++)

@@ -67,9 +67,13 @@ static const char *fake_string(uint32_t string)
 
 static void fake_module(uint32_t module, struct gs_module *ret)
 {
-	*ret = module == 0
-		   ? (struct gs_module){S_EXAMPLE_SO, S_EXAMPLE_ID, 0x7f0000000000, 0x7f0000001000, 0x7f0000200000}
-		   : (struct gs_module){S_SOLVER, 0, 0x550000000000, 0x550000000000, 0x550000100000};
+	static const struct gs_module modules[] = {
+	    {0, 0, 0, 0, 0},
+	    {S_EXAMPLE_SO, S_EXAMPLE_ID, 0x7f0000000000, 0x7f0000001000, 0x7f0000200000},
+	    {S_SOLVER, 0, 0x550000000000, 0x550000000000, 0x550000100000},
+	};
+
+	*ret = modules[module];
 }
 
 static void fake_frame(uint32_t frame, struct gs_frame *ret)
@@ -80,8 +84,8 @@ static void fake_frame(uint32_t frame, struct gs_frame *ret)
 	    {GS_FRAME_PYTHON, S_FORWARD, S_MODEL_PY, 41, 0},
 	    {GS_FRAME_PYTHON, S_FORWARD, S_LINEAR_PY, 125, 0},
 	    {GS_FRAME_PYTHON, S_LOAD, S_TRAIN_PY, 17, 0},
-	    {GS_FRAME_NATIVE, 0, 0, 0, 0x1235},
-	    {GS_FRAME_NATIVE, 0, 1, 0, fake.self_offset},
+	    {GS_FRAME_NATIVE, 0, 1, 0, 0x1235},
+	    {GS_FRAME_NATIVE, 0, 2, 0, fake.self_offset},
 	};
 
 	*ret = frames[frame];
@@ -114,7 +118,7 @@ static size_t fake_string_count(void)
 
 static size_t fake_module_count(void)
 {
-	return 2;
+	return 3;
 }
 
 static void fake_stack_counters(struct gs_stack_counters *ret)

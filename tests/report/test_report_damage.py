@@ -72,9 +72,8 @@ refused("no names", edited(lambda d: d["events"].pop("type_names")), "events.typ
 refused("a circle of stacks", edited(lambda d: d["stacks"]["parent"].__setitem__(2, 3)),
         "the stacks run in a circle: stack 2 has parent 3")
 refused("its own parent", edited(lambda d: d["stacks"]["parent"].__setitem__(2, 2)), "the stacks run in a circle")
-refused("native frames without modules", edited(lambda d: (d.update(modules={key: [] for key in d["modules"]}),
-                                                         d["frames"]["module"].__setitem__(6, 0))),
-        "frame 5 is native and there are no modules")
+refused("a module that is not there", edited(lambda d: d.update(modules={key: [] for key in d["modules"]})),
+        "frames.module: row 5 points at 1 of 1")
 refused("a long column", edited(lambda d: d["blocks"]["serial"].append(9)), "a column is longer than the one before it")
 refused("a short column", edited(lambda d: d["blocks"]["serial"].pop()), "a column is shorter than the one before it")
 refused("a missing column", edited(lambda d: d["blocks"].pop("serial")), 'blocks has no column "serial"')
@@ -93,6 +92,25 @@ refused("a line feed in a string", BYTES.replace(b"model.py", b"mod\n.py"), "a c
 refused("a comma too many", BYTES.replace(b'"python","native"]', b'"python","native",]'), "a value after ',' expected, not ']'")
 status, out, err = tap.report("summary", put("input.json", edited(lambda d: (d.update(new=[1, {"a": None}]), d["blocks"].update(new=[])))))
 tap.equal((status, err), (0, ""), "unknown sections and columns are passed over")
+
+
+def emptied(data):
+    """No tables but the one of blocks, with nothing to point at."""
+    for name in ("frames", "modules", "stacks", "live", "events"):
+        data[name] = {key: [] for key in data[name]}
+    data["strings"] = []
+    data["blocks"]["stack"] = [0] * len(data["blocks"]["stack"])
+
+
+def without_modules(data):
+    data["modules"] = {key: [] for key in data["modules"]}
+    data["frames"]["module"] = [0] * len(data["frames"]["module"])
+
+
+for name, edit, wanted in (("no stacks at all", emptied, "(no stack)"), ("native frames of unknown files", without_modules, "?+0x1235")):
+    put("input.json", edited(edit))
+    status, out, err = tap.report("top", "--what=block", "--group=stack", "input.json")
+    tap.ok(status == 0 and not err and wanted in out, "%s can be read" % name, out + err)
 
 
 # Truncated anywhere; a byte changed anywhere.
