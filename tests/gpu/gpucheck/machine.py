@@ -87,8 +87,8 @@ class Workplace:
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, command, shim=True, conf="", environment=None, limit_s=240):
-        """Runs one program to its end. Raises Failed if it fails or takes too long."""
+    def run(self, command, shim=True, conf="", environment=None, limit_s=240, good=(0,)):
+        """Runs one program to its end. Raises Failed if its status is not among `good` or it takes too long."""
         folder = tempfile.mkdtemp(dir=self.folder)
         variables = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
         for name in ("LD_PRELOAD", "GPUSHIM_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
@@ -98,13 +98,13 @@ class Workplace:
             variables["LD_PRELOAD"] = SHIM
             if conf:
                 variables["GPUSHIM_ALLOC_CONF"] = conf
-        return Run(command, folder, variables, limit_s)
+        return Run(command, folder, variables, limit_s, good)
 
 
 class Run:
-    """One program that ended well: its output, its folder, its snapshots."""
+    """One program that ended well: its status, its output, its folder, its snapshots."""
 
-    def __init__(self, command, folder, variables, limit_s):
+    def __init__(self, command, folder, variables, limit_s, good):
         self.folder = folder
         start = time.monotonic()
         with open(os.path.join(folder, "output"), "w+", encoding="utf-8", errors="replace") as output:
@@ -112,24 +112,24 @@ class Run:
                 command, cwd=folder, env=variables, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
             try:
-                status = process.wait(limit_s)
+                self.status = process.wait(limit_s)
             except subprocess.TimeoutExpired:
-                status = None
+                self.status = None
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             output.seek(0)
             self.output = output.read()
         self.seconds = time.monotonic() - start
-        if status != 0:
-            self.fail(command, status, limit_s)
+        if self.status not in good:
+            self.fail(command, limit_s)
 
-    def fail(self, command, status, limit_s):
-        if status is None:
+    def fail(self, command, limit_s):
+        if self.status is None:
             what = f"took more than {limit_s} s"
-        elif status < 0:
-            what = f"was killed by {signal.Signals(-status).name}"
+        elif self.status < 0:
+            what = f"was killed by {signal.Signals(-self.status).name}"
         else:
-            what = f"ended with status {status}"
+            what = f"ended with status {self.status}"
         tail = "\n".join("    " + line for line in self.output.splitlines()[-TAIL_LINES:])
         name = " ".join(os.path.basename(word) for word in command if word != sys.executable)
         raise Failed(f"{name} {what}\n{tail}")

@@ -331,25 +331,34 @@ def interposition(check):
     return plain.lines("ok ")[0][3:] + "; the same under the shim"
 
 
-@row("driver-conformance", 30)
+def try_rule(check, path):
+    """"holds", "not asked" or what went wrong, for one program of tests/conformance (see rule.h there)."""
+    try:
+        run = check.run([path], shim=False, environment=machine.library_path(), limit_s=60, good=(0, 77, 127))
+    except Failed as failure:
+        return str(failure)
+    if run.status == 127 and "loading shared libraries" not in run.output:
+        return f"{os.path.basename(path)} ended with status 127\n{run.output}"
+    return "holds" if run.status == 0 else "not asked"
+
+
+@row("driver-conformance", 40, alone=True)
 def driver_conformance(check):
+    """The rules that the simulated driver follows, on the real one. The rule that fills the device comes last."""
     files = filter(os.path.isfile, sorted(glob.glob(machine.built("tests", "conformance", "*"))))
     programs = [path for path in files if os.access(path, os.X_OK) and not path.endswith(".so")]
     if not programs:
         raise Skipped("no programs in build/tests/conformance")
-    environment = machine.library_path()
-    problems, passed = [], 0
-    for path in programs:
-        try:
-            run = check.run([path], shim=False, environment=environment)
-        except Failed as failure:
-            problems.append(str(failure))
-            continue
-        problems += [f"{os.path.basename(path)}: {line}" for line in run.lines("not ok")]
-        passed += len(run.lines("ok "))
+    filling = [path for path in programs if "out_of_memory" in path]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        verdicts = list(pool.map(lambda path: try_rule(check, path), [path for path in programs if path not in filling]))
+    verdicts += [try_rule(check, path) for path in filling]
+    holding, not_asked = verdicts.count("holds"), verdicts.count("not asked")
+    problems = [verdict for verdict in verdicts if verdict not in ("holds", "not asked")]
     if problems:
-        raise Failed(f"{len(problems)} rules of the simulator are not the driver's\n" + "\n".join(problems))
-    return f"{len(programs)} programs, {passed} rules hold on the real driver"
+        names = ", ".join(problem.split()[0] for problem in problems)
+        raise Failed(f"{len(problems)} rules of the simulator are not the driver's: {names}\n" + "\n".join(problems))
+    return f"{holding} rules hold on the real driver, {not_asked} can only be asked of the simulated one"
 
 
 # --- cost ---------------------------------------------------------------------------------------------------------
