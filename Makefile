@@ -45,7 +45,7 @@ testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 #   rt_*   libcudart.so.13   rt12_* libcudart.so.12   drv_* libcuda.so.1   dl_* nothing (it loads what it needs)   lib_* is a shared library
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_src    := $(wildcard tests/preload/rt_*.c tests/preload/rt12_*.c tests/preload/drv_*.c tests/preload/dl_*.c)
+prog_src    := $(wildcard $(foreach room,preload conformance,$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
 proglib_src := $(wildcard tests/preload/lib_*.c)
 proglib_bin := $(proglib_src:%.c=$(O)/%.so)
@@ -159,7 +159,7 @@ link_rt12 = $(O)/sim/libcudart.so.12
 link_drv  = $(O)/sim/libcuda.so.1
 link_dl   =
 # Programs find the simulated libraries only through scripts/sim-run: no rpath, so that they run on a real driver too.
-$(prog_bin): $(O)/tests/preload/%: tests/preload/%.c $(testlib_src) | sim
+$(prog_bin): $(O)/tests/%: tests/%.c | sim
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< -Wl,--allow-shlib-undefined \

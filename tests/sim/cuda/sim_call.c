@@ -15,6 +15,8 @@ SIM_EXPORT unsigned sim_fault_fired(const char *function);
 
 static pthread_mutex_t baton;
 static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
+static bool entered; /* some driver call was made */
+static bool forked;  /* ... by the process that this one was forked from */
 
 static struct {
 	unsigned long calls; /* since the start of the process */
@@ -45,15 +47,22 @@ enum sim_fn sim_fn_find(const char *symbol)
 	return fn;
 }
 
+bool sim_forked(void)
+{
+	return forked;
+}
+
 CUresult sim_enter(enum sim_fn fn)
 {
 	pthread_mutex_lock(&baton);
+	entered = true;
 	fns[fn].calls++;
 	if (fns[fn].due && --fns[fn].due == 0) {
 		fns[fn].fired++;
 		return fns[fn].code;
 	}
-	sim_sched_tick();
+	if (!forked)
+		sim_sched_tick();
 	return CUDA_SUCCESS;
 }
 
@@ -129,14 +138,30 @@ static void faults_from_environment(const char *text)
 }
 
 /* A driver call made by a kernel or by a signal handler must not hang the test: the baton is recursive. */
-__attribute__((constructor)) static void call_init(void)
+static void baton_init(void)
 {
 	pthread_mutexattr_t recursive;
-	const char *faults = getenv("SIM_FAULT");
 
 	pthread_mutexattr_init(&recursive);
 	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&baton, &recursive);
+}
+
+/* The child's counts start from nothing, and the baton may have been another thread's. */
+static void call_child(void)
+{
+	baton_init();
+	forked = entered;
+	for (enum sim_fn fn = 0; fn < SIM_FN_COUNT; fn++)
+		fns[fn].calls = fns[fn].fired = 0;
+}
+
+__attribute__((constructor)) static void call_init(void)
+{
+	const char *faults = getenv("SIM_FAULT");
+
+	baton_init();
+	pthread_atfork(NULL, NULL, call_child);
 	if (faults)
 		faults_from_environment(faults);
 }

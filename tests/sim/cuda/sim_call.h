@@ -1,7 +1,7 @@
 /* The frame around every simulated driver call: the baton, the call counters, injected faults.
  *
- * One thread at a time is inside the simulated driver: it holds the baton from SIM_ENTER to its return. Host
- * callbacks and waits for another thread hand the baton over. So no structure of the simulator needs a lock of its
+ * One thread at a time is inside the simulated driver: it holds the baton from SIM_ENTER to its return, and hands it
+ * over while it waits for another thread. So no structure of the simulator needs a lock of its
  * own, and one seed gives one schedule as long as the program has one thread. */
 #ifndef SIM_CALL_H
 #define SIM_CALL_H
@@ -30,13 +30,16 @@ void sim_leave(const CUresult *fault);
 	if (sim_fault != CUDA_SUCCESS)                                                                                 \
 	return sim_fault
 
-/* Lets other threads into the driver around a host callback. */
-void sim_baton_give(void);
+/* For the thread that runs the program's host functions. */
 void sim_baton_take(void);
+void sim_baton_give(void);
 
 /* Sleeps until another thread has called sim_baton_signal. */
 void sim_baton_wait(void);
 void sim_baton_signal(void);
+
+/* True in the child of a fork of a process that had made a driver call. */
+bool sim_forked(void);
 
 /* Returns from the calling function with any result that is not CUDA_SUCCESS. */
 #define SIM_TRY(expression)                                                                                            \

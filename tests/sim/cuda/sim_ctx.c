@@ -6,6 +6,7 @@
 
 #include "tests/sim/cuda/sim_event.h"
 #include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_stream.h"
@@ -234,6 +235,7 @@ static CUresult ctx_synchronize(CUcontext handle)
 
 	SIM_TRY(ctx_find(handle, &ctx));
 	sim_sched_drain(ctx);
+	sim_pool_settle();
 	return ctx->sticky;
 }
 

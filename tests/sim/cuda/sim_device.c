@@ -1,22 +1,14 @@
 /* Devices: see sim_device.h. The attributes are those of a data-centre GPU of compute capability 9.0. */
 #include "tests/sim/cuda/sim_device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 static struct sim_device devices[SIM_DEVICES_MAX];
 static bool initialised;
-static bool forked;
-
-static void device_child(void)
-{
-	forked = true;
-}
-
 CUresult sim_ready(void)
 {
-	return initialised && !forked ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+	return initialised && !sim_forked() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult sim_device_get(CUdevice ordinal, struct sim_device **ret_device)
@@ -46,14 +38,13 @@ CUresult cuInit(unsigned flags)
 	SIM_ENTER(cuInit);
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (forked)
+	if (sim_forked())
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (sim_conf()->devices == 0)
 		return CUDA_ERROR_NO_DEVICE;
 	if (!initialised) {
 		for (int i = 0; i < sim_conf()->devices; i++)
 			devices[i] = (struct sim_device){.ordinal = i, .capacity_bytes = sim_conf()->memory_bytes};
-		pthread_atfork(NULL, NULL, device_child);
 		initialised = true;
 	}
 	return CUDA_SUCCESS;

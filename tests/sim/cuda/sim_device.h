@@ -19,8 +19,7 @@ struct sim_device {
 	struct sim_pool *current_pool; /* what cuMemAllocAsync uses; NULL = default_pool */
 };
 
-/* CUDA_ERROR_NOT_INITIALIZED before cuInit and in the child of a fork, CUDA_ERROR_DEINITIALIZED while the process
- * ends. */
+/* CUDA_ERROR_NOT_INITIALIZED before cuInit, and for good in the child of a fork. */
 CUresult sim_ready(void);
 
 /* sim_ready, then CUDA_ERROR_INVALID_DEVICE for an ordinal out of range. */

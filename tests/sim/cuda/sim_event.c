@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_stream.h"
 
@@ -245,6 +246,7 @@ CUresult cuEventSynchronize(CUevent handle)
 	SIM_TRY(event_find(handle, &event));
 	ctx = event->ctx;
 	sim_sched_reach_all(event->points, event->point_count);
+	sim_pool_settle();
 	return ctx->sticky;
 }
 

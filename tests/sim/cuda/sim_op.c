@@ -23,13 +23,18 @@ void sim_op_free(struct sim_op *op)
 	for (unsigned i = 0; i < op->after_count; i++)
 		sim_stream_put(op->after[i].stream);
 	free(op->after);
+	free(op->spans);
 	free(op);
 }
 
 void sim_op_touch(struct sim_op *op, uintptr_t start, size_t size_bytes, bool write)
 {
-	if (size_bytes && op->span_count < SIM_OP_SPANS)
-		op->spans[op->span_count++] = (struct sim_span){start, size_bytes, write};
+	if (size_bytes == 0)
+		return;
+	op->spans = realloc(op->spans, (op->span_count + 1) * sizeof(*op->spans));
+	if (!op->spans)
+		abort();
+	op->spans[op->span_count++] = (struct sim_span){start, size_bytes, write};
 }
 
 void sim_op_after(struct sim_op *op, struct sim_point point)

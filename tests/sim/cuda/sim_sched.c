@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/cuda/sim_conf.h"
+#include "tests/sim/cuda/sim_host.h"
 
 #define RUNS_PER_TICK_MAX 3
 #define STARVE_ONE_IN 3
@@ -39,31 +40,29 @@ static struct sim_point head_blocker(const struct sim_stream *stream)
 	return (struct sim_point){NULL, 0};
 }
 
-/* One step of the head operation, which can run. */
-static void stream_step(struct sim_stream *stream)
+/* One step of the head operation, which can run. False when that must wait for the host thread. */
+static bool stream_step(struct sim_stream *stream)
 {
 	struct sim_op *op = stream->head;
 
+	if (stream->running)
+		return false;
 	clock_ns += 1000;
+	if (op->host_code)
+		return sim_host_begin(stream);
 	if (--op->steps)
-		return;
-	stream->running = true;
-	if (op->host_code) {
-		sim_baton_give();
-		op->run(op);
-		sim_baton_take();
-	} else if (op->run && stream->ctx->sticky == CUDA_SUCCESS) {
+		return true;
+	if (op->run && stream->ctx->sticky == CUDA_SUCCESS) {
 		in_operation = true;
 		op->run(op);
 		in_operation = false;
 	}
-	stream->running = false;
 	sim_stream_complete(stream);
-	sim_baton_signal();
+	return true;
 }
 
-/* One step of whatever the point needs next. */
-static void point_step(struct sim_point point)
+/* One step of whatever the point needs next; false as above. */
+static bool point_step(struct sim_point point)
 {
 	struct sim_stream *stream = point.stream;
 	struct sim_point blocker = head_blocker(stream);
@@ -72,10 +71,7 @@ static void point_step(struct sim_point point)
 		stream = blocker.stream;
 		blocker = head_blocker(stream);
 	}
-	if (stream->running)
-		sim_baton_wait();
-	else
-		stream_step(stream);
+	return stream_step(stream);
 }
 
 void sim_sched_reach(struct sim_point point)
@@ -83,8 +79,10 @@ void sim_sched_reach(struct sim_point point)
 	if (!point.stream)
 		return;
 	sim_stream_get(point.stream);
-	while (!sim_point_reached(point))
-		point_step(point);
+	while (!sim_point_reached(point)) {
+		if (!point_step(point))
+			sim_baton_wait();
+	}
 	sim_stream_put(point.stream);
 }
 
@@ -122,10 +120,31 @@ void sim_sched_drain(struct sim_ctx *ctx)
 	free(points);
 }
 
+/* Not further than the host thread lets us: a submission never waits. */
+static void point_run(struct sim_point point)
+{
+	while (!sim_point_reached(point) && point_step(point))
+		;
+}
+
 void sim_sched_submitted(struct sim_point point)
 {
 	if (sim_conf()->policy == SIM_IN_ORDER && !in_operation)
-		sim_sched_reach(point);
+		point_run(point);
+}
+
+/* What stayed behind a host function that has returned since. Running a point may complete other streams, so the walk
+ * starts again after each. */
+static void tick_in_order(void)
+{
+	struct sim_stream *stream = sim_stream_busy_first();
+
+	while (stream) {
+		if (!stream->running && !head_blocker(stream).stream && stream_step(stream))
+			stream = sim_stream_busy_first();
+		else
+			stream = stream->busy_next;
+	}
 }
 
 /* A ready stream for the policy to run, or NULL. */
@@ -153,8 +172,12 @@ void sim_sched_tick(void)
 {
 	uint64_t runs;
 
-	if (sim_conf()->policy == SIM_LATE || sim_conf()->policy == SIM_IN_ORDER || in_operation)
+	if (sim_conf()->policy == SIM_LATE || in_operation)
 		return;
+	if (sim_conf()->policy == SIM_IN_ORDER) {
+		tick_in_order();
+		return;
+	}
 	if (!random_state)
 		random_state = sim_conf()->seed * 0xD1B54A32D192ED03ull + 1;
 	for (runs = random_next() % (RUNS_PER_TICK_MAX + 1); runs; runs--) {

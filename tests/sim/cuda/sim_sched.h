@@ -1,7 +1,8 @@
 /* The scheduler: decides when queued operations run.
  *
- * Operations run on the thread that forces them, inside its driver call; there is no other thread. What may run is
- * fixed by sim_op.h; when it runs, by SIM_POLICY. Every choice comes from one generator seeded by SIM_SEED. */
+ * Operations run on the thread that forces them, inside its driver call; only host functions have a thread of their
+ * own. What may run is fixed by sim_op.h; when it runs, by SIM_POLICY. Every choice comes from one generator seeded by
+ * SIM_SEED. */
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 

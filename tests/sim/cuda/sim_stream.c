@@ -6,6 +6,7 @@
 
 #include "tests/sim/cuda/sim_event.h"
 #include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_sched.h"
 
 static uint64_t next_id = 1;
@@ -195,10 +196,13 @@ SIM_TWIN(cuStreamQuery, _ptsz, (CUstream handle), (handle))
 SIM_TWIN(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
 {
 	struct sim_stream *stream;
+	struct sim_ctx *ctx;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	ctx = stream->ctx;
 	sim_sched_reach(sim_stream_tail(stream));
-	return stream->ctx->sticky;
+	sim_pool_settle();
+	return ctx->sticky;
 }
 
 SIM_TWIN(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent event, unsigned flags), (handle, event, flags))

@@ -19,7 +19,7 @@ struct sim_stream {
 	int priority;
 	bool legacy;
 	bool destroyed;
-	bool running; /* some thread is inside its head operation, with the baton given away */
+	bool running; /* the host thread is inside its head operation */
 	unsigned refs;
 	uint64_t submitted;
 	uint64_t completed;
