@@ -42,10 +42,12 @@ sim_obj     := $(sim_src:%.c=$(O)/obj/%.o)
 testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 
 # Programs under tests/: the prefix of the name says what a program links to.
-#   rt_*   libcudart.so.13   rt12_* libcudart.so.12   drv_* libcuda.so.1   dl_* nothing (it loads what it needs)   lib_* is a shared library
+#   rt_*   libcudart.so.13   rt12_* libcudart.so.12   drv_* libcuda.so.1   st_* the toolkit's static runtime
+#   dl_*   nothing (it loads what it needs)
+# lib_* is a shared library, linked to nothing or to what the word after lib_ says.
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_src    := $(wildcard $(foreach room,preload conformance,$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c dl_*.c)))
+prog_src    := $(wildcard $(foreach room,preload conformance,$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
 proglib_src := $(wildcard tests/preload/lib_*.c)
 proglib_bin := $(proglib_src:%.c=$(O)/%.so)
@@ -127,7 +129,7 @@ $(O)/check/libgpushim_check.a: $(check_obj)
 $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,-z,defs \
+	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
 	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cuda/libcuda.map)) -ldl -lpthread
 	@ln -sf libcuda.so.1 $(O)/sim/libcuda.so
 
@@ -141,7 +143,7 @@ $(O)/obj/cudart$(1)/%.o: tests/sim/cudart/%.c | toolkit
 $(O)/sim/libcudart.so.$(1): $(simrt_src:tests/sim/cudart/%.c=$(O)/obj/cudart$(1)/%.o) $(wildcard tests/sim/cudart/libcudart.so.$(1).map)
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) -shared -o $$@ $(simrt_src:tests/sim/cudart/%.c=$(O)/obj/cudart$(1)/%.o) $$(SAN) -Wl,-soname,libcudart.so.$(1) \
+	$$(Q)$$(CC) -shared -o $$@ $(simrt_src:tests/sim/cudart/%.c=$(O)/obj/cudart$(1)/%.o) $$(SAN) -Wl,-soname,libcudart.so.$(1) -Wl,-Bsymbolic \
 	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cudart/libcudart.so.$(1).map)) -ldl -lpthread
 endef
 $(eval $(call simrt_rules,12))
@@ -157,18 +159,28 @@ $(unit_bin): $(O)/%: $(O)/check/%.o $(testlib_obj) $(O)/check/libgpushim_check.a
 link_rt   = $(O)/sim/libcudart.so.13
 link_rt12 = $(O)/sim/libcudart.so.12
 link_drv  = $(O)/sim/libcuda.so.1
+# Its dlsym is wrapped, so that the program sees what the runtime is told.
+link_st   = -Wl,--wrap=dlsym $(CUDA_HOME)/lib64/libcudart_static.a -lrt
 link_dl   =
+# The word of a name that says what is linked: tests/preload/lib_rt_count -> rt.
+link_word = $(firstword $(subst _, ,$(patsubst lib_%,%,$(notdir $(1)))))
+
+# Libraries that play PyTorch's, by their real names.
+soname_lib_c10         := libc10.so
+soname_lib_rt_c10_cuda := libc10_cuda.so
+
 # Programs find the simulated libraries only through scripts/sim-run: no rpath, so that they run on a real driver too.
 $(prog_bin): $(O)/tests/%: tests/%.c | sim
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< -Wl,--allow-shlib-undefined \
-	  $(link_$(firstword $(subst _, ,$(notdir $*)))) -rdynamic -ldl -lpthread
+	  $(link_$(call link_word,$*)) -rdynamic -ldl -lpthread
 
-$(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c
+$(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c | sim
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< -ldl
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< \
+	  $(addprefix -Wl$(comma)-soname$(comma),$(soname_$(notdir $*))) $(link_$(call link_word,$*)) -ldl
 
 $(tool_bin): $(O)/%: tests/tools/%.c | sim
 	$(call say,CC,$<)

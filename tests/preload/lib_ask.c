@@ -1,0 +1,9 @@
+/* A library that looks a driver function up for itself. */
+#include <dlfcn.h>
+
+void *ask_driver(const char *symbol);
+
+void *ask_driver(const char *symbol)
+{
+	return dlsym(dlopen("libcuda.so.1", RTLD_LAZY), symbol);
+}
