@@ -14,6 +14,9 @@ say        = $(if $(filter 0,$(V)),@printf '  %-7s %s\n' $(1) '$(2)',@:)
 
 VERSION   := 0.1.0
 
+# Function names for the report: symbol tables of modules, and their demangling.
+REPORT_LIBS := -lelf -liberty
+
 # --- flags ---------------------------------------------------------------------------------------------------------
 WARN      := -Wall -Wextra -Wshadow -Wpointer-arith -Wmissing-prototypes -Wvla -Wundef
 CPPFLAGS_ := -I. -isystem $(CUDA_HOME)/include -D_GNU_SOURCE -DGPUSHIM_VERSION='"$(VERSION)"' $(CPPFLAGS)
