@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "report/command.h"
+#include "report/help_conf.h"
 #include "report/load.h"
-#include "shim/core/conf.h"
 
 static const struct command {
 	const char *name;
@@ -21,6 +21,7 @@ static const struct command {
 
 static const char *const group_names[] = {"line", "stack", "function", "class", NULL}; /* enum gsr_group_by */
 static const char *const order_names[] = {"live", "peak", "total", "count", NULL};     /* enum gsr_order */
+static const char *const conf_names[] = {"text", "markdown", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};	       /* enum gsr_color */
 
 static void help_print(void)
@@ -39,26 +40,12 @@ static void help_print(void)
 	    "  -n, --rows N       rows of the table; 0 = all\n"
 	    "      --json         one JSON object a line for each file\n"
 	    "      --color auto|always|never\n"
-	    "      --help-conf    the settings of GPUSHIM_ALLOC_CONF\n"
+	    "      --help-conf[=text|markdown]  the settings of GPUSHIM_ALLOC_CONF\n"
 	    "      --version      -h, --help\n"
 	    "\n"
 	    "example: LD_PRELOAD=libgpushim.so python train.py; gpushim-report top --by peak gpushim.4711.json\n"
 	    "\n"
 	    "exit status: 0 fine, 1 a finding or a failed check, 2 wrong usage or an unreadable file");
-}
-
-static void conf_row_print(void *user, const char *name, const char *type, const char *values, const char *initial,
-			   const char *help)
-{
-	(void)user;
-	printf("%s (%s%s%s; default %s)\n    %s\n", name, type, values[0] != '\0' ? ": " : "", values,
-	       initial[0] != '\0' ? initial : "empty", help);
-}
-
-static void conf_print(void)
-{
-	puts("GPUSHIM_ALLOC_CONF=key:value,key:value\n");
-	gs_conf_rows(conf_row_print, NULL);
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
@@ -123,7 +110,7 @@ static int options_read(int argc, char **argv, struct gsr_options *options, bool
 					      {"rows", required_argument, NULL, 'n'},
 					      {"json", no_argument, NULL, OPTION_JSON},
 					      {"color", required_argument, NULL, OPTION_COLOR},
-					      {"help-conf", no_argument, NULL, OPTION_CONF},
+					      {"help-conf", optional_argument, NULL, OPTION_CONF},
 					      {"version", no_argument, NULL, OPTION_VERSION},
 					      {"help", no_argument, NULL, 'h'},
 					      {NULL, 0, NULL, 0}};
@@ -154,7 +141,10 @@ static int options_read(int argc, char **argv, struct gsr_options *options, bool
 			error = choice_read("color", optarg, color_names, &color);
 			break;
 		case OPTION_CONF:
-			conf_print();
+			choice = 0;
+			if (optarg != NULL && choice_read("help-conf", optarg, conf_names, &choice) != 0)
+				return -1;
+			gsr_help_conf(stdout, choice != 0);
 			return 1;
 		case OPTION_VERSION:
 			puts("gpushim-report " GPUSHIM_VERSION);
