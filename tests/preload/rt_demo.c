@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim.h"
 
-enum { LAYERS = 4, STEPS = 25, STREAMS = 2 };
+enum { LAYERS = 4, STEPS = 12, STREAMS = 2 };
 
 static const size_t layer_count = 2u << 20; /* 32-bit numbers in the weights of a layer: 8 MiB */
 
