@@ -28,6 +28,8 @@ static bool elf_read(const struct dl_phdr_info *info, struct gsb_elf *elf)
 	elf->base = info->dlpi_addr;
 	elf->start = UINTPTR_MAX;
 	elf->path = info->dlpi_name != NULL ? info->dlpi_name : "";
+	elf->headers = info->dlpi_phdr;
+	elf->header_count = info->dlpi_phnum;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const Elf64_Phdr *header = &info->dlpi_phdr[i];
 		uintptr_t start = elf->base + header->p_vaddr;
@@ -67,6 +69,46 @@ static bool elf_read(const struct dl_phdr_info *info, struct gsb_elf *elf)
 	if (soname != NULL && elf->strings != NULL)
 		elf->soname = elf->strings + soname->d_un.d_val;
 	return elf->symbols != NULL && elf->strings != NULL;
+}
+
+struct elf_walk {
+	bool (*visit)(void *user, const struct gsb_elf *elf);
+	void *user;
+};
+
+static int walk_step(struct dl_phdr_info *info, size_t size, void *user)
+{
+	const struct elf_walk *walk = user;
+	struct gsb_elf elf;
+
+	(void)size;
+	elf_read(info, &elf);
+	return walk->visit(walk->user, &elf) ? 1 : 0;
+}
+
+bool gsb_elf_walk(bool (*visit)(void *user, const struct gsb_elf *elf), void *user)
+{
+	struct elf_walk walk = {visit, user};
+	int saved_errno = errno;
+	int stopped = dl_iterate_phdr(walk_step, &walk);
+
+	errno = saved_errno;
+	return stopped != 0;
+}
+
+static int changes_step(struct dl_phdr_info *info, size_t size, void *user)
+{
+	(void)size;
+	*(uint64_t *)user = info->dlpi_adds + info->dlpi_subs;
+	return 1;
+}
+
+uint64_t gsb_elf_changes(void)
+{
+	uint64_t changes = 0;
+
+	dl_iterate_phdr(changes_step, &changes);
+	return changes;
 }
 
 struct elf_search {
@@ -177,4 +219,61 @@ void *gsb_elf_symbol(const struct gsb_elf *elf, const char *name)
 		if (entry & 1)
 			return other_version;
 	}
+}
+
+struct defining_search {
+	const char *name;
+	struct gsb_elf elf;
+	void *address;
+};
+
+static bool defining_visit(void *user, const struct gsb_elf *elf)
+{
+	struct defining_search *search = user;
+
+	if (elf->symbols == NULL || elf->strings == NULL)
+		return false;
+	search->elf = *elf;
+	search->address = gsb_elf_symbol(elf, search->name);
+	return search->address != NULL;
+}
+
+int gsb_elf_defining(const char *name, struct gsb_elf *ret_elf, void **ret_address)
+{
+	struct defining_search search = {.name = name};
+
+	if (!gsb_elf_walk(defining_visit, &search))
+		return GS_E_NOT_FOUND;
+	*ret_elf = search.elf;
+	*ret_address = search.address;
+	return GS_OK;
+}
+
+static size_t padded(uint32_t size_bytes)
+{
+	return ((size_t)size_bytes + 3) & ~(size_t)3;
+}
+
+size_t gsb_elf_build_id(const struct gsb_elf *elf, const unsigned char **ret_bytes)
+{
+	for (unsigned i = 0; i < elf->header_count; i++) {
+		const Elf64_Phdr *header = &elf->headers[i];
+		const char *note = (const char *)elf->base + header->p_vaddr, *end = note + header->p_memsz;
+
+		if (header->p_type != PT_NOTE)
+			continue;
+		while (end - note > (ptrdiff_t)sizeof(Elf64_Nhdr)) {
+			const Elf64_Nhdr *head = (const Elf64_Nhdr *)note;
+			const char *name = note + sizeof(*head), *bytes = name + padded(head->n_namesz);
+
+			note = bytes + padded(head->n_descsz);
+			if (note > end)
+				break;
+			if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+				*ret_bytes = (const unsigned char *)bytes;
+				return head->n_descsz;
+			}
+		}
+	}
+	return 0;
 }
