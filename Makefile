@@ -57,6 +57,10 @@ proglib_src := $(wildcard tests/preload/lib_*.c)
 proglib_bin := $(proglib_src:%.c=$(O)/%.so)
 gpu_c_src   := $(wildcard tests/gpu/*.c)
 gpu_cu_src  := $(wildcard tests/gpu/*.cu)
+# tests/stack: shim/stack as a library that interpreters load, programs that use it, and libraries that those load.
+stack_probe := $(O)/tests/stack/libstackprobe.so
+stack_prog  := $(patsubst %.c,$(O)/%,$(wildcard tests/stack/prog_*.c))
+stack_lib   := $(patsubst %.c,$(O)/%.so,$(wildcard tests/stack/lib_*.c))
 tool_src    := $(wildcard tests/tools/*.c)
 tool_bin    := $(tool_src:tests/tools/%.c=$(O)/%)
 
@@ -86,7 +90,7 @@ toolkit:
 lib: $(O)/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
-tests: $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
+tests: $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
 libs: $(O)/lib/.copied
 
 # What the programs need from packages, beside them, so that build/ also runs where those are not installed.
@@ -185,6 +189,21 @@ $(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c | sim
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< \
 	  $(addprefix -Wl$(comma)-soname$(comma),$(soname_$(notdir $*))) $(link_$(call link_word,$*)) -ldl
+
+$(stack_probe): tests/stack/probe.c $(O)/check/libgpushim_check.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CHECK) $(CFLAGS_) $(DEPS) -shared -o $@ $< $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) -ldl -lpthread
+
+$(stack_prog): $(O)/%: %.c $(stack_probe)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -rdynamic -o $@ $< $(stack_probe) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' \
+	  -lcmocka -ldl -lpthread
+
+$(stack_lib): $(O)/%.so: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $<
 
 $(tool_bin): $(O)/%: tests/tools/%.c | sim
 	$(call say,CC,$<)

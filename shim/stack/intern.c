@@ -6,7 +6,6 @@
 
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
-#include "shim/base/lock.h"
 #include "shim/base/os.h"
 #include "shim/stack/table.h"
 
@@ -30,9 +29,7 @@ static struct gs_table frames = GS_TABLE_INIT(struct gs_frame, 1u << 18);
 static struct gs_table nodes = GS_TABLE_INIT(struct node, 1u << 20);
 static struct gs_table modules = GS_TABLE_INIT(struct gs_module, 1u << 14);
 
-static struct gsb_lock lock = GSB_LOCK_INIT(STACK);
-
-/* Where the next text goes. Guarded by lock. */
+/* Where the next text goes. Guarded by the STACK lock. */
 static char *text_next;
 static size_t text_left_bytes;
 static size_t text_total_bytes;
@@ -113,10 +110,10 @@ uint32_t gs_string_intern_bytes(const char *bytes, size_t length)
 		return 0;
 	hash = string_hash(wanted.bytes, wanted.length);
 	if (!gs_table_find(&strings, hash, string_same, &wanted, &number)) {
-		gsb_lock_acquire(&lock);
+		gs_table_lock();
 		if (!gs_table_find(&strings, hash, string_same, &wanted, &number))
 			error = string_add(hash, &wanted, &number);
-		gsb_lock_release(&lock);
+		gs_table_unlock();
 	}
 	return error == GS_OK ? number + 1 : 0;
 }
@@ -141,37 +138,28 @@ static bool node_same(const void *item, const void *key)
 	return memcmp(item, key, sizeof(struct node)) == 0;
 }
 
-static inline __attribute__((always_inline)) int intern(struct gs_table *table, uint32_t hash,
-							bool (*same)(const void *item, const void *key),
-							const void *item, uint32_t *ret_number)
-{
-	uint32_t number;
-	int error = GS_OK;
-
-	if (!gs_table_find(table, hash, same, item, &number)) {
-		gsb_lock_acquire(&lock);
-		if (!gs_table_find(table, hash, same, item, &number))
-			error = gs_table_add(table, hash, item, &number);
-		gsb_lock_release(&lock);
-	}
-	if (error == GS_OK)
-		*ret_number = number + 1;
-	return error;
-}
-
 int gs_frame_intern(const struct gs_frame *frame, uint32_t *ret_frame)
 {
 	uint32_t hash = gs_hash((uint64_t)frame->function << 32 | frame->file,
 				frame->offset ^ (uint64_t)frame->line << 32 ^ (uint64_t)frame->kind << 62);
 
-	return intern(&frames, hash, frame_same, frame, ret_frame);
+	uint32_t number = 0;
+	int error = gs_table_intern(&frames, hash, frame_same, frame, &number);
+
+	if (error == GS_OK)
+		*ret_frame = number + 1;
+	return error;
 }
 
 int gs_node_intern(uint32_t parent, uint32_t frame, uint32_t *ret_node)
 {
 	struct node node = {.parent = parent, .frame = frame};
+	uint32_t number = 0;
+	int error = gs_table_intern(&nodes, gs_hash(parent, frame), node_same, &node, &number);
 
-	return intern(&nodes, gs_hash(parent, frame), node_same, &node, ret_node);
+	if (error == GS_OK)
+		*ret_node = number + 1;
+	return error;
 }
 
 int gs_module_add(const struct gs_module *module, uint32_t *ret_module)
@@ -179,9 +167,9 @@ int gs_module_add(const struct gs_module *module, uint32_t *ret_module)
 	uint32_t number = 0;
 	int error;
 
-	gsb_lock_acquire(&lock);
+	gs_table_lock();
 	error = gs_table_add(&modules, gs_hash(module->base, module->path), module, &number);
-	gsb_lock_release(&lock);
+	gs_table_unlock();
 	if (error == GS_OK)
 		*ret_module = number + 1;
 	return error;
@@ -235,9 +223,4 @@ void gs_module_read(uint32_t module, struct gs_module *ret_module)
 	static const struct gs_module none;
 
 	*ret_module = module == 0 ? none : *(const struct gs_module *)gs_table_at(&modules, module - 1);
-}
-
-void gs_intern_reset_locks(void)
-{
-	gsb_lock_reset(&lock);
 }

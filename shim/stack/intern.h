@@ -19,6 +19,4 @@ int gs_node_intern(uint32_t parent, uint32_t frame, uint32_t *ret_node);
 /* Adds without looking for an equal one: shim/stack/module.c knows which are new. */
 int gs_module_add(const struct gs_module *module, uint32_t *ret_module);
 
-void gs_intern_reset_locks(void);
-
 #endif

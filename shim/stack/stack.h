@@ -63,8 +63,8 @@ uint32_t gs_string_intern(const char *text);
 
 struct gs_stack_counters {
 	uint64_t captures;     /* calls of gs_stack_capture */
-	uint64_t native_walks; /* of these, with a native unwind */
-	uint64_t cut;	       /* stacks cut because a table was full */
+	uint64_t native_walks; /* native unwinds among them */
+	uint64_t cut;	       /* stacks cut: a table was full, or more than 1024 Python frames */
 	const char *python;    /* "3.12 (table)", "none", "3.14t (refused)" ...; static text */
 	const char *native;    /* "libunwind", "backtrace" or "off"; static text */
 };

@@ -6,9 +6,27 @@
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
+#include "shim/base/lock.h"
 #include "shim/base/os.h"
 
 #define INDEX_FIRST_SLOTS 1024u
+
+static struct gsb_lock lock = GSB_LOCK_INIT(STACK);
+
+void gs_table_lock(void)
+{
+	gsb_lock_acquire(&lock);
+}
+
+void gs_table_unlock(void)
+{
+	gsb_lock_release(&lock);
+}
+
+void gs_table_reset_locks(void)
+{
+	gsb_lock_reset(&lock);
+}
 
 static void *pages_take(size_t size_bytes)
 {
@@ -53,6 +71,7 @@ int gs_table_add(struct gs_table *table, uint32_t hash, const void *item, uint32
 	char *items;
 	int error;
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	gsb_debug_assert(table->limit <= GS_TABLE_CHUNKS * GS_TABLE_CHUNK_ITEMS);
 	if (number >= table->limit)
 		return GS_E_LIMIT;

@@ -1,10 +1,10 @@
 /* A growing array with a hash index, for things that are interned: items are added, never changed or removed, so their
  * numbers and addresses are stable and readers need no lock.
  *
- * Adding happens under the STACK lock, which the caller holds; finding and reading at any time. An item is complete
- * before the count covers it, and the count covers it before the index names it (release here, acquire there). The
- * index doubles; old ones stay where they are for readers that still look into them (together at most as large as
- * the newest). A reader with an old index may miss a new item: who wants to add looks again under the lock. */
+ * Adding happens under the STACK lock, which lives here; finding and reading at any time. An item is complete before
+ * the count covers it, and the count covers it before the index names it (release here, acquire there). The index
+ * doubles; old ones stay where they are for readers that still look into them (together at most as large as the
+ * newest). A reader with an old index may miss a new item: who wants to add looks again under the lock. */
 #ifndef GS_STACK_TABLE_H
 #define GS_STACK_TABLE_H
 
@@ -34,7 +34,12 @@ struct gs_table {
 		.item_bytes = sizeof(type), .limit = (item_limit)                                                      \
 	}
 
-/* Copies the item in. GS_E_LIMIT at the limit, GS_E_NO_HOST_MEMORY without pages; nothing has changed then. */
+void gs_table_lock(void);
+void gs_table_unlock(void);
+void gs_table_reset_locks(void);
+
+/* Copies the item in; the caller holds the lock. GS_E_LIMIT at the limit, GS_E_NO_HOST_MEMORY without pages; nothing
+ * has changed then. */
 int gs_table_add(struct gs_table *table, uint32_t hash, const void *item, uint32_t *ret_number);
 
 static inline uint32_t gs_table_count(const struct gs_table *table)
@@ -70,6 +75,22 @@ static inline __attribute__((always_inline)) bool gs_table_find(const struct gs_
 			return true;
 		}
 	}
+}
+
+/* Finds the item equal to this one, or adds it. */
+static inline __attribute__((always_inline)) int gs_table_intern(struct gs_table *table, uint32_t hash,
+								 bool (*same)(const void *item, const void *key),
+								 const void *item, uint32_t *ret_number)
+{
+	int error = 0;
+
+	if (gs_table_find(table, hash, same, item, ret_number))
+		return 0;
+	gs_table_lock();
+	if (!gs_table_find(table, hash, same, item, ret_number))
+		error = gs_table_add(table, hash, item, ret_number);
+	gs_table_unlock();
+	return error;
 }
 
 /* Mixes two words into a hash; all bits of both count. */

@@ -1,0 +1,17 @@
+/* The modules that native frames lie in.
+ *
+ * They are entered into the table of stack.h in the order in which they are seen and stay there when they are
+ * unloaded; the newest one that covers an address counts. */
+#ifndef GS_STACK_MODULE_H
+#define GS_STACK_MODULE_H
+
+#include <stdint.h>
+
+/* Enters modules that were loaded since the last call. Cheap when there are none. Returns how often an address range
+ * was found to have been taken over by another module: what is remembered by address is stale when this changes. */
+unsigned gs_module_refresh(void);
+
+/* The module that covers the address and its load bias; 0 and 0 when none does. */
+uint32_t gs_module_of(uint64_t address, uint64_t *ret_base);
+
+#endif

@@ -1,0 +1,17 @@
+/* See lib_first.c. */
+__asm__(".text\n"
+	".globl through_library\n"
+	".type through_library, @function\n"
+	"through_library:\n"
+	"	.cfi_startproc\n"
+	"	sub $200, %rsp\n"
+	"	.cfi_adjust_cfa_offset 200\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	call *%rax\n"
+	"	add $200, %rsp\n"
+	"	.cfi_adjust_cfa_offset -200\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size through_library, . - through_library\n"
+	".section .note.GNU-stack, \"\", @progbits\n");

@@ -1,0 +1,33 @@
+/* libstackprobe.so: shim/stack behind a few exported functions, so that a program or an interpreter can ask for its own
+ * stack as the shim would see it. */
+#ifndef TEST_STACK_PROBE_H
+#define TEST_STACK_PROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* flags: enum gs_stack_mode of shim/stack/stack.h. Returns 0. */
+int probe_init(unsigned flags);
+
+/* The caller's stack, outermost frame first, one frame a line: "P function|file|line" or "N module|offset in hex".
+ * Returns the length that it had; a negative one: it did not fit. */
+long probe_capture(char *text, size_t capacity, uintptr_t call_site);
+
+/* The same from a thread of its own that the interpreter knows nothing about. */
+long probe_capture_in_thread(char *text, size_t capacity);
+
+/* "captures native_walks cut|python|native". */
+void probe_counters(char *text, size_t capacity);
+
+/* Lets one request for table memory fail after so many that succeed. */
+void probe_fault(unsigned passes);
+/* How many have failed since. */
+unsigned probe_fault_fired(void);
+
+/* Nanoseconds a capture, the mean of count captures of the same stack. */
+double probe_time(unsigned count);
+
+/* Runs a callback of the program below a frame of this library. */
+void probe_call(void (*callback)(void *user), void *user);
+
+#endif
