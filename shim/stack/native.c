@@ -18,6 +18,7 @@
 #include "shim/stack/module.h"
 
 #define LIBRARY "libunwind.so.8"
+#define NEEDED_LIBRARY "liblzma.so.5"
 #define CACHE_PER_THREAD 2 /* UNW_CACHE_PER_THREAD */
 
 /* How many frames of this library may lie between the program and the walk. */
@@ -39,22 +40,38 @@ static void *open_library(void)
 	return NULL;
 }
 #else
-static void *open_library(void)
+/* The library as it lies in a folder relative to our own; NULL if it is not there. */
+static void *open_beside(const char *own_path, const char *folder, const char *library)
 {
+	const char *slash = strrchr(own_path, '/');
 	char path[PATH_MAX];
 	struct gsb_text text;
-	const char *slash;
-	Dl_info self;
-	void *handle = NULL;
 
+	if (slash == NULL)
+		return NULL;
 	gsb_text_init(&text, path, sizeof(path));
-	if (dladdr((void *)gs_native_walk, &self) != 0 && (slash = strrchr(self.dli_fname, '/')) != NULL) {
-		gsb_text_add(&text, "%s", self.dli_fname);
-		text.length = (size_t)(slash - self.dli_fname) + 1;
-		gsb_text_add(&text, LIBRARY);
-		if (!text.cut && access(path, R_OK) == 0)
-			handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	}
+	gsb_text_add(&text, "%s", own_path);
+	if (text.cut)
+		return NULL;
+	text.length = (size_t)(slash - own_path) + 1;
+	gsb_text_add(&text, "%s%s", folder, library);
+	return !text.cut && access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+/* Beside us (as installed), in lib/ below us (as built), then the system's. Where the
+ * system lacks what libunwind itself needs, our copy of that is opened first: the loader then finds it by name. */
+static void *open_library(void)
+{
+	static const char *const folders[] = {"", "lib/"};
+	void *handle = NULL;
+	Dl_info self;
+
+	if (dladdr((void *)gs_native_walk, &self) != 0)
+		for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && handle == NULL; i++) {
+			handle = open_beside(self.dli_fname, folders[i], LIBRARY);
+			if (handle == NULL && open_beside(self.dli_fname, folders[i], NEEDED_LIBRARY) != NULL)
+				handle = open_beside(self.dli_fname, folders[i], LIBRARY);
+		}
 	if (handle == NULL)
 		handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL)
