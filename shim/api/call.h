@@ -49,7 +49,8 @@ static inline void gs_call_end(const struct gs_call *call, bool to_host)
 }
 
 /* At the start of a runtime entry; the return address is the program's. Counts at once: the work below is counted at
- * the driver. False when the shim is not active. */
+ * the driver. Starts the shim if needed, so that the first call of a process lends its name too. False when the shim is
+ * not active. */
 struct gs_runtime_call {
 	uint32_t outer_fn;
 	const void *outer_caller;
@@ -57,7 +58,7 @@ struct gs_runtime_call {
 
 static inline bool gs_runtime_call_begin(struct gs_runtime_call *call, enum gs_fn fn, const void *caller)
 {
-	if (gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0)
+	if (!gs_call_ready() || gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0)
 		return false;
 	gs_counter_add(fn, 0);
 	call->outer_fn = gs_thread.runtime_fn;
