@@ -189,8 +189,13 @@ static void history_print(const struct gsr_model *model)
 	char kept[GSR_CELL_BYTES], count[GSR_CELL_BYTES];
 
 	gsr_line("%s", "");
-	gsr_line("history: %s events%s%s", gsr_number(kept, GSR_ROWS(model, events)),
-		 dropped > 0 ? "; older ones dropped: " : ", complete", dropped > 0 ? gsr_number(count, dropped) : "");
+	if (!gsr_history_kept(model))
+		gsr_line("history: none was kept (history:0)");
+	else if (dropped > 0)
+		gsr_line("history: %s events; older ones dropped: %s", gsr_number(kept, GSR_ROWS(model, events)),
+			 gsr_number(count, dropped));
+	else
+		gsr_line("history: %s events, complete", gsr_number(kept, GSR_ROWS(model, events)));
 	if (lost > 0)
 		gsr_line("not tracked for lack of host memory: %s addresses", gsr_number(count, lost));
 	if (cut > 0)
@@ -226,7 +231,7 @@ void gsr_summary(const char *path, const struct gsr_model *model, const struct g
 		options.sorts = gsr_sorts_default(model);
 	gsr_torch_read(model, &torch);
 	gsr_usage_read(model, places, options.sorts, options.by, &usage);
-	gsr_usage_sort(&usage, options.order);
+	options.order = gsr_usage_sort(&usage, options.order);
 	if (options.json) {
 		summary_json(path, model, places, &usage, &torch, &options);
 	} else {
@@ -237,7 +242,8 @@ void gsr_summary(const char *path, const struct gsr_model *model, const struct g
 		totals_print(model);
 		if (usage.count > 0) {
 			gsr_line("%s", "");
-			gsr_heading("Most memory alive: %s", torch.seen ? "tensors" : "blocks");
+			gsr_heading("Most memory %s: %s", options.order == GSR_ORDER_PEAK ? "at the peak" : "alive",
+				    torch.seen ? "tensors" : "blocks");
 			gsr_usage_print(places, model, &usage, &options);
 		}
 		functions_print(model, 8);

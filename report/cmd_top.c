@@ -30,6 +30,10 @@ static void notes_print(const struct gsr_model *model, const struct gsr_usage *u
 
 	if (usage->complete)
 		return;
+	if (!gsr_history_kept(model)) {
+		gsr_line("AT PEAK, TOTAL and ALLOCS are unknown: no history was kept (history:0).");
+		return;
+	}
 	gsr_line("AT PEAK, TOTAL and ALLOCS know only the last %s events; %s older ones were dropped (history:N keeps "
 		 "more).",
 		 gsr_number(kept, GSR_ROWS(model, events)),
@@ -47,7 +51,7 @@ void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_o
 	else if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
 	gsr_usage_read(model, places, options.sorts, options.by, &usage);
-	gsr_usage_sort(&usage, options.order);
+	options.order = gsr_usage_sort(&usage, options.order);
 	if (options.json) {
 		cJSON *object = gsr_usage_json(places, model, &usage, &options);
 

@@ -20,9 +20,9 @@ static const struct command {
 };
 
 static const char *const group_names[] = {"line", "stack", "function", "class", NULL}; /* enum gsr_group_by */
-static const char *const order_names[] = {"live", "peak", "total", "count", NULL};     /* enum gsr_order */
+static const char *const order_names[] = {"live", "peak", "total", "count", NULL};     /* enum gsr_order from LIVE on */
 static const char *const conf_names[] = {"text", "markdown", NULL};
-static const char *const color_names[] = {"auto", "always", "never", NULL};	       /* enum gsr_color */
+static const char *const color_names[] = {"auto", "always", "never", NULL}; /* enum gsr_color */
 
 static void help_print(void)
 {
@@ -33,7 +33,7 @@ static void help_print(void)
 		printf("  %-12s %s\n", commands[i].name, commands[i].line);
 	puts(
 	    "\n"
-	    "  -b, --by live|peak|total|count             order (live)\n"
+	    "  -b, --by live|peak|total|count             order (live, or peak where nothing is alive)\n"
 	    "  -g, --group line|stack|function|class      what to sum up (line)\n"
 	    "  -w, --what block|tensor|driver|host|managed|handle|all\n"
 	    "                     sort of memory, several joined by + (tensors under PyTorch, else blocks and driver)\n"
@@ -121,7 +121,7 @@ static int options_read(int argc, char **argv, struct gsr_options *options, bool
 		switch (option) {
 		case 'b':
 			error = choice_read("by", optarg, order_names, &choice);
-			options->order = (enum gsr_order)choice;
+			options->order = (enum gsr_order)(GSR_ORDER_LIVE + choice);
 			break;
 		case 'g':
 			error = choice_read("group", optarg, group_names, &choice);

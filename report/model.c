@@ -62,6 +62,19 @@ uint64_t gsr_gauge(const cJSON *device, const char *name, const char *when)
 	return gsr_count(cJSON_GetObjectItemCaseSensitive(gauges, name), when);
 }
 
+bool gsr_history_kept(const struct gsr_model *model)
+{
+	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(model->meta, GS_KEY(meta, settings));
+	const cJSON *history = cJSON_GetObjectItemCaseSensitive(settings, "history");
+
+	return !cJSON_IsNumber(history) || history->valuedouble > 0;
+}
+
+bool gsr_history_complete(const struct gsr_model *model)
+{
+	return gsr_history_kept(model) && gsr_count(model->recording, GS_KEY(recording, events_dropped)) == 0;
+}
+
 uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key)
 {
 	const cJSON *total;

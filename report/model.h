@@ -56,6 +56,10 @@ uint64_t gsr_decimal(const cJSON *object, const char *key);
 /* A gauge of a device's allocator, 0 where it is missing. when is "now" or "peak". */
 uint64_t gsr_gauge(const cJSON *device, const char *name, const char *when);
 
+/* Whether events were recorded at all (not with history:0), and whether they reach back to the start. */
+bool gsr_history_kept(const struct gsr_model *model);
+bool gsr_history_complete(const struct gsr_model *model);
+
 /* Sum of a key of live_totals over the devices, for one class. */
 uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key);
 

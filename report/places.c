@@ -113,7 +113,8 @@ static const char *short_path(const struct gsr_model *model, const char *path)
 }
 
 /* The module's name and, if it is known, the function's. */
-static const char *native_names(struct gsr_places *places, uint64_t frame, const char **ret_module)
+static const char *native_names(struct gsr_places *places, uint64_t frame, const char **ret_module,
+				uint64_t *ret_distance)
 {
 	const struct gsr_model *model = places->model;
 	uint64_t module = GSR_CELL(model, frames, module, frame);
@@ -121,13 +122,16 @@ static const char *native_names(struct gsr_places *places, uint64_t frame, const
 	*ret_module = base_name(gsr_module_path(model, frame));
 	if ((*ret_module)[0] == '\0')
 		*ret_module = "?";
-	return module == 0 ? NULL : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame));
+	return module == 0
+		   ? NULL
+		   : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame), ret_distance);
 }
 
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
 {
 	const struct gsr_model *model = places->model;
 	const char *kind, *module, *function;
+	uint64_t distance;
 
 	if (frame == 0) {
 		strcpy(text, "(no stack)");
@@ -141,9 +145,9 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 			 gsr_string(model, GSR_CELL(model, frames, function, frame)));
 		return text;
 	}
-	function = native_names(places, frame, &module);
+	function = native_names(places, frame, &module, &distance);
 	if (function != NULL)
-		snprintf(text, GSR_CELL_BYTES, "%s in %s", function, module);
+		snprintf(text, GSR_CELL_BYTES, "%s+0x%llx in %s", function, (unsigned long long)distance, module);
 	else
 		snprintf(text, GSR_CELL_BYTES, "%s+0x%llx", module,
 			 (unsigned long long)GSR_CELL(model, frames, offset, frame));
@@ -154,6 +158,7 @@ char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR
 {
 	const struct gsr_model *model = places->model;
 	const char *module, *function;
+	uint64_t distance;
 
 	if (frame == 0)
 		return gsr_frame_text(places, frame, text);
@@ -162,7 +167,7 @@ char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR
 			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))));
 		return text;
 	}
-	function = native_names(places, frame, &module);
+	function = native_names(places, frame, &module, &distance);
 	if (function == NULL)
 		return gsr_frame_text(places, frame, text);
 	snprintf(text, GSR_CELL_BYTES, "%s (%s)", function, module);

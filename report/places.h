@@ -16,7 +16,7 @@ void gsr_places_drop(struct gsr_places *places);
 /* The frame that stands for the stack; 0 = no stack. */
 uint64_t gsr_places_line(const struct gsr_places *places, uint64_t stack);
 
-/* "net/model.py:41 in forward", "solve in libsolver.so", "libsolver.so+0x1234". They return text. */
+/* "net/model.py:41 in forward", "solve+0x1c in libsolver.so", "libsolver.so+0x1234". They return text. */
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
 
 /* "forward (net/model.py)", "solve (libsolver.so)" */

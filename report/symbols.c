@@ -158,7 +158,8 @@ static void module_load(struct module_symbols *module, const char *path, const c
 		qsort(module->symbols, module->count, sizeof(*module->symbols), by_start);
 }
 
-const char *gsr_symbols_find(struct gsr_symbols *symbols, uint64_t module_id, uint64_t return_offset)
+const char *gsr_symbols_find(struct gsr_symbols *symbols, uint64_t module_id, uint64_t return_offset,
+			     uint64_t *ret_distance)
 {
 	const struct gsr_model *model = symbols->model;
 	struct module_symbols *module = &symbols->modules[module_id];
@@ -181,6 +182,7 @@ const char *gsr_symbols_find(struct gsr_symbols *symbols, uint64_t module_id, ui
 	if (low == 0 || address >= module->symbols[low - 1].end)
 		return NULL;
 	found = &module->symbols[low - 1];
+	*ret_distance = return_offset - found->start;
 	if (found->plain == NULL)
 		found->plain = cplus_demangle(found->name, DMGL_AUTO);
 	return found->plain != NULL ? found->plain : found->name;

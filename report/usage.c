@@ -306,7 +306,7 @@ void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, un
 	struct reading reading = {.model = model, .places = places, .by = by, .sorts = sorts, .usage = ret_usage};
 
 	memset(ret_usage, 0, sizeof(*ret_usage));
-	ret_usage->complete = gsr_count(model->recording, GS_KEY(recording, events_dropped)) == 0;
+	ret_usage->complete = gsr_history_complete(model);
 	reading.group_of_stack = malloc(stacks * sizeof(uint32_t));
 	if (reading.group_of_stack == NULL)
 		abort();
@@ -346,10 +346,22 @@ static int compare(const void *left, const void *right, void *order)
 	return strcmp(a->name, b->name);
 }
 
-void gsr_usage_sort(struct gsr_usage *usage, enum gsr_order order)
+enum gsr_order gsr_usage_sort(struct gsr_usage *usage, enum gsr_order order)
 {
+	if (order == GSR_ORDER_BEST)
+		order = usage->sum.live_bytes > 0 ? GSR_ORDER_LIVE : GSR_ORDER_PEAK;
 	if (usage->count > 0)
 		qsort_r(usage->groups, usage->count, sizeof(*usage->groups), compare, &order);
+	return order;
+}
+
+size_t gsr_usage_shown(const struct gsr_usage *usage, enum gsr_order order)
+{
+	size_t shown = 0;
+
+	while (shown < usage->count && figure(&usage->groups[shown].use, order) > 0)
+		shown++;
+	return shown;
 }
 
 void gsr_usage_drop(struct gsr_usage *usage)

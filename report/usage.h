@@ -29,7 +29,8 @@ extern const char *const gsr_sort_names[GSR_SORT_COUNT];
 unsigned gsr_sorts_default(const struct gsr_model *model);
 
 enum gsr_group_by { GSR_BY_LINE, GSR_BY_STACK, GSR_BY_FUNCTION, GSR_BY_CLASS };
-enum gsr_order { GSR_ORDER_LIVE, GSR_ORDER_PEAK, GSR_ORDER_TOTAL, GSR_ORDER_COUNT };
+/* BEST: live, or peak where nothing is alive any more. */
+enum gsr_order { GSR_ORDER_BEST, GSR_ORDER_LIVE, GSR_ORDER_PEAK, GSR_ORDER_TOTAL, GSR_ORDER_COUNT };
 
 struct gsr_use {
 	uint64_t live_bytes, live_count;
@@ -52,7 +53,13 @@ struct gsr_usage {
 
 void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, unsigned sorts, enum gsr_group_by by,
 		    struct gsr_usage *ret_usage);
-void gsr_usage_sort(struct gsr_usage *usage, enum gsr_order order);
+
+/* Sorts, and returns the order that BEST came to. */
+enum gsr_order gsr_usage_sort(struct gsr_usage *usage, enum gsr_order order);
+
+/* How many groups have something to show in this order: they come first. */
+size_t gsr_usage_shown(const struct gsr_usage *usage, enum gsr_order order);
+
 void gsr_usage_drop(struct gsr_usage *usage);
 
 #endif

@@ -7,7 +7,11 @@
 
 static size_t rows_shown(const struct gsr_usage *usage, const struct gsr_options *options)
 {
-	return options->rows == 0 || options->rows > usage->count ? usage->count : options->rows;
+	size_t shown = gsr_usage_shown(usage, options->order);
+
+	if (options->rows == 0)
+		return usage->count;
+	return options->rows < shown ? options->rows : shown;
 }
 
 /* Frames of a stack below its line, innermost first, as notes under a row. */

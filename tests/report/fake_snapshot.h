@@ -401,6 +401,8 @@ static void fake_init(enum fake_scene scene, uint64_t event_count, uint64_t even
 	fake.grow_walks = 0;
 	memset(&fake.conf, 0, sizeof(fake.conf));
 	gs_conf_init(&fake.conf);
+	if (event_count == 0)
+		fake.conf.history = 0;
 }
 
 #endif
