@@ -84,7 +84,7 @@ static void check_arena(struct gsa *allocator, struct totals *totals)
 	gsb_assert(at == allocator->arena_address + allocator->options.arena_bytes);
 }
 
-/* Handles lie side by side exactly where blocks are mapped: their sum is that of the blocks, and none is under a hole. */
+/* Handles lie exactly where blocks are mapped: their sum is that of the blocks, and none is under a hole. */
 static void check_handles(struct gsa *allocator)
 {
 	const struct gsa_handle *handle;

@@ -155,16 +155,20 @@ static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t except_id,
 void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes)
 {
 	struct gsa_tag *tag;
+	bool recorded = false;
 	uint64_t round;
 
+	gsa_fences_poll(allocator);
 	gsb_lock_acquire(&allocator->lock);
 	round = ++allocator->round;
 	while ((tag = next_to_record(allocator, except_id, least_bytes, round)) != NULL) {
 		tag->round = round;
 		record_or_orphan(allocator, tag, false);
+		recorded = true;
 	}
 	gsb_lock_release(&allocator->lock);
-	gsa_fences_poll(allocator);
+	if (recorded)
+		gsa_fences_poll(allocator);
 }
 
 bool gsa_fences_wait(struct gsa *allocator)

@@ -1,10 +1,11 @@
 /* The caching allocator of one device: public face.
  *
  * A *segment* is a range of device addresses with physical memory behind it: an expandable one grows in place by
- * mapping more handles at its end, a fixed one has one handle, a plain one is a single driver allocation. Segments are
- * cut into *blocks*; neighbours that are free and alike merge. A free block remembers the stream on which it was freed
- * (its *tag*): an allocation on that stream may have it at once; anybody else only after a fence that was recorded
- * after the free is done. Memory freed by cudaFree names no stream: it waits for a fence over all streams.
+ * mapping more handles at its end (two a device: one for blocks up to 1 MiB, one for larger ones), a fixed one has one
+ * handle, a plain one is a single driver allocation. Segments are cut into *blocks*; neighbours that are free and alike
+ * merge. A free block remembers the stream on which it was freed (its *tag*): an allocation on that stream may have it
+ * at once; anybody else only after a fence that was recorded after the free is done. Memory freed by cudaFree names no
+ * stream: it waits for a fence over all streams.
  *
  * Fences are recorded lazily, when somebody else wants the memory: a fence recorded later covers everything an earlier
  * one would have, and most memory goes back to the stream it came from.
@@ -71,7 +72,8 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 /* Gives everything back to the driver. Only when no other thread can be inside; for tests and device reset. */
 void gsa_fini(struct gsa *allocator);
 
-/* GS_E_NO_MEMORY: the whole ladder failed (poll fences, take other streams' memory, give idle memory back, once).
+/* GS_E_NO_MEMORY: the whole ladder failed (poll fences, take other streams' memory, give idle memory back, wait for
+ * what is pending). GS_E_INVALID: size 0. GS_E_NO_HOST_MEMORY: no room for our own books.
  * GS_E_FORBIDDEN: it would need the driver in a way that the current capture forbids: pass the call through. */
 int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
 
@@ -80,7 +82,7 @@ int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct g
 int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
 	     struct gsa_block_info *ret_block);
 
-/* The live block that contains the address; interior addresses too. GS_E_NOT_FOUND. */
+/* The live block that contains the address; interior addresses too, up to reserved_bytes. GS_E_NOT_FOUND. */
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block);
 
 /* Physical handles behind a live block, in address order: for export to another process. offset_bytes is where the
@@ -104,8 +106,8 @@ void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 /* The context and all work in it are gone: its live blocks are freed and idle. Returns how many were live. */
 size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
 
-/* Gives idle physical memory back to the driver until at most keep_bytes are held idle. Polls fences first; does not
- * wait for the device. Returns the bytes given back. */
+/* Gives idle physical memory back to the driver until at most keep_bytes are held idle. Records and polls fences first;
+ * does not wait for the device. Returns the bytes given back. */
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes);
 
 /* Runs set_access again over everything mapped: after a peer was given access. */
@@ -161,6 +163,7 @@ enum gsa_segment_kind { GSA_SEGMENT_EXPANDABLE, GSA_SEGMENT_FIXED, GSA_SEGMENT_P
 /* Visits a consistent state, segments in address order and each segment's blocks in address order. The callbacks run
  * with the ALLOCATOR lock held: they must not call the allocator, the driver or anything that takes a lower lock. */
 struct gsa_visitor {
+	/* size_bytes: mapped bytes, the sum of the segment's blocks. Segments without any are not visited. */
 	void (*segment)(void *user, enum gsa_segment_kind kind, uint64_t address, uint64_t size_bytes);
 	/* info->size_bytes, stack and the rest are those of the last allocation when the block is free. */
 	void (*block)(void *user, enum gsa_block_state state, const struct gsa_block_info *info);

@@ -249,6 +249,14 @@ static void the_limit_holds(void **state)
 	take(bench, 30 * MIB, 2);
 	assert_int_equal(bench_stats(bench)->reserved_bytes.peak, 30 * MIB);
 	bench_close(bench);
+	options.use_vmm = false;
+	bench = bench_open(options, GIB);
+	first = take(bench, 20 * MIB, 1);
+	assert_int_equal(fake_alloc(bench->allocator, 20 * MIB, 1, &block), GS_E_NO_MEMORY);
+	give(bench, first, 1);
+	take(bench, 30 * MIB, 1);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.peak, 30 * MIB);
+	bench_close(bench);
 }
 
 static void plain_requests_go_to_the_driver_and_back(void **state)
