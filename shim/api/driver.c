@@ -31,7 +31,7 @@ int gs_driver_find(struct gs_driver_found *ret_found)
 {
 	if (gsb_elf_named(GS_DRIVER_SONAME, &ret_found->elf) == GS_OK)
 		return GS_OK;
-	if (dlopen(GS_DRIVER_SONAME, RTLD_LAZY | RTLD_GLOBAL) == NULL) {
+	if (dlopen(GS_DRIVER_SONAME, RTLD_LAZY | RTLD_LOCAL) == NULL) {
 		(void)dlerror();
 		return GS_E_NOT_FOUND;
 	}
