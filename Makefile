@@ -26,7 +26,6 @@ SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=undefined
 SAN_tsan  := -fsanitize=thread
 SAN       := $(SAN_$(BUILD))
 CFLAGS_   += $(SAN)
-REPORT_LIBS := -lelf -liberty
 CHECK     := -DGSB_DEBUG -DGSB_FAULTS
 DEPS       = -MMD -MP
 

@@ -177,11 +177,30 @@ static bool free_waits(void)
 	return gs_conf.free_sync == GS_FREE_SYNC_ALWAYS || gs_order_to_host_pending();
 }
 
+/* A program that frees and allocates in a loop must not run ahead of the device and hold what the driver, which waits in
+ * cudaFree, would never have held: what is freed and still waits stays small beside what lives (H2). */
+#define PENDING_LEAST_BYTES (256ull << 20)
+#define PENDING_SHARE 4
+
+static bool runs_ahead(const struct gs_device *device, const struct gsa_block_info *block)
+{
+	struct gsa_stats stats;
+	uint64_t allowed_bytes;
+
+	if (gs_order_capturing() || gs_conf.free_sync == GS_FREE_SYNC_NEVER)
+		return false;
+	gsa_stats_read(device->allocator, &stats);
+	allowed_bytes = stats.allocated_bytes.now / PENDING_SHARE;
+	if (allowed_bytes < PENDING_LEAST_BYTES)
+		allowed_bytes = PENDING_LEAST_BYTES;
+	return stats.pending_bytes.now + block->reserved_bytes > allowed_bytes;
+}
+
 /* Waits for the context that owns the memory, and for nothing if that cannot be made current. */
-static CUresult wait_for_owner(uint64_t owner)
+static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 {
 	CUcontext context = (CUcontext)(uintptr_t)owner, current = NULL, popped;
-	uint64_t mark = gs_order_to_host_mark();
+	uint64_t mark = gs_order_to_host_mark(), before = gsa_free_serial(device->allocator);
 	struct gs_context only[2];
 	CUresult result;
 	bool push = gs_driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
@@ -191,8 +210,10 @@ static CUresult wait_for_owner(uint64_t owner)
 	result = gs_driver.cuCtxSynchronize();
 	if (push)
 		gs_driver.cuCtxPopCurrent_v2(&popped);
-	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1)
+	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1) {
 		gs_order_to_host_settled(mark);
+		gsa_device_idle(device->allocator, before);
+	}
 	return result;
 }
 
@@ -204,7 +225,8 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 
 	(void)call;
 	if (device != NULL && block.address == dptr) {
-		if (free_waits() && (result = wait_for_owner(block.owner)) != CUDA_SUCCESS)
+		if ((free_waits() || runs_ahead(device, &block)) &&
+		    (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
 			return result;
 		if (gsa_free(device->allocator, dptr, NULL, &block) == GS_OK) {
 			gs_note_free(device, &block, 0);
