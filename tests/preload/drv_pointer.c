@@ -1,0 +1,121 @@
+/* What a program may ask of a pointer, for memory of each kind: prints the answers, with addresses relative to the
+ * block. The output must be the same with the shim (H30, H32). Not asked is what tells of the mapping below a block,
+ * which is another one by design. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static CUcontext context;
+static CUmemoryPool pool;
+
+#define ATTRIBUTES(X)                                                                                                  \
+	X(CONTEXT) X(MEMORY_TYPE) X(DEVICE_POINTER) X(HOST_POINTER) X(SYNC_MEMOPS) X(IS_MANAGED) X(DEVICE_ORDINAL)     \
+	X(IS_LEGACY_CUDA_IPC_CAPABLE) X(RANGE_START_ADDR) X(RANGE_SIZE) X(MAPPED) X(ALLOWED_HANDLE_TYPES)              \
+	X(ACCESS_FLAGS) X(MEMPOOL_HANDLE)
+
+static void print_value(const char *name, CUresult result, uint64_t value, CUdeviceptr block, size_t size_bytes)
+{
+	printf("  %s %d ", name, result);
+	if (value >= block && value < block + size_bytes)
+		printf("block + %llu\n", (unsigned long long)(value - block));
+	else if (value == (uint64_t)(uintptr_t)context)
+		printf("the context\n");
+	else if (value == (uint64_t)(uintptr_t)pool)
+		printf("the pool\n");
+	else
+		printf("%llu\n", (unsigned long long)value);
+}
+
+static void ask(CUdeviceptr pointer, CUdeviceptr block, size_t size_bytes)
+{
+	CUdeviceptr base = 0;
+	size_t size = 0;
+	CUresult result;
+	uint64_t value;
+
+	printf(" at block + %llu\n", (unsigned long long)(pointer - block));
+	result = cuMemGetAddressRange_v2(&base, &size, pointer);
+	print_value("range base", result, base, block, size_bytes);
+	print_value("range size", result, size, 0, 0);
+	print_value("base alone", cuMemGetAddressRange_v2(&base, NULL, pointer), base, block, size_bytes);
+#define ASK(name)                                                                                                      \
+	value = 0;                                                                                                     \
+	result = cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_##name, pointer);                                  \
+	print_value(#name, result, value, block, size_bytes);
+	ATTRIBUTES(ASK)
+#undef ASK
+}
+
+/* All at once, as the runtime asks. */
+static void ask_together(CUdeviceptr pointer, CUdeviceptr block, size_t size_bytes)
+{
+#define ONE(name) CU_POINTER_ATTRIBUTE_##name,
+	CUpointer_attribute attributes[] = {ATTRIBUTES(ONE)};
+#undef ONE
+#define ONE(name) #name,
+	static const char *const names[] = {ATTRIBUTES(ONE)};
+#undef ONE
+	enum { COUNT = sizeof(attributes) / sizeof(attributes[0]) };
+	uint64_t values[COUNT] = {0};
+	void *data[COUNT];
+	CUresult result;
+
+	for (unsigned i = 0; i < COUNT; i++)
+		data[i] = &values[i];
+	result = cuPointerGetAttributes(COUNT, attributes, data, pointer);
+	printf(" together\n");
+	for (unsigned i = 0; i < COUNT; i++)
+		print_value(names[i], result, values[i], block, size_bytes);
+}
+
+static uint64_t buffer_id(CUdeviceptr pointer)
+{
+	unsigned long long id = 0;
+
+	if (cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer) != CUDA_SUCCESS)
+		printf("no buffer id\n");
+	return id;
+}
+
+static void ask_all(const char *kind, CUdeviceptr block, size_t size_bytes)
+{
+	printf("%s of %zu bytes\n", kind, size_bytes);
+	ask(block, block, size_bytes);
+	ask(block + size_bytes - 1, block, size_bytes);
+	ask_together(block + size_bytes / 2, block, size_bytes);
+}
+
+int main(void)
+{
+	static const size_t sizes[] = {1000, 1u << 20, 5u << 20};
+	CUdeviceptr block, again;
+	uint64_t id, later;
+	CUdevice device;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS ||
+	    cuCtxCreate_v2(&context, 0, device) != CUDA_SUCCESS ||
+	    cuDeviceGetDefaultMemPool(&pool, device) != CUDA_SUCCESS)
+		return 1;
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (cuMemAlloc_v2(&block, sizes[i]) != CUDA_SUCCESS)
+			return 1;
+		ask_all("cuMemAlloc", block, sizes[i]);
+		id = buffer_id(block);
+		if (cuMemFree_v2(block) != CUDA_SUCCESS || cuMemAlloc_v2(&again, sizes[i]) != CUDA_SUCCESS)
+			return 1;
+		later = buffer_id(again);
+		printf("a new allocation has %s buffer id\n", id != later ? "a new" : "the same");
+		cuMemFree_v2(again);
+
+		if (cuMemAllocAsync(&block, sizes[i], NULL) != CUDA_SUCCESS)
+			return 1;
+		ask_all("cuMemAllocAsync", block, sizes[i]);
+		cuMemFreeAsync(block, NULL);
+	}
+	printf("nothing: %d", cuMemGetAddressRange_v2(&block, NULL, 64));
+	printf(" %d\n", cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, 64));
+	printf("destroy %d\n", cuCtxDestroy_v2(context));
+	return 0;
+}
