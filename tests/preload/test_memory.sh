@@ -1,0 +1,55 @@
+#!/bin/bash
+# timeout 280
+# Programs that allocate, on the simulated GPU under several schedules: with the shim they print what they print without
+# it, and their snapshots tell the truth.
+. "$TOP/tests/lib/tap.sh"
+. "$TOP/tests/preload/compare.sh"
+
+for schedule in 'late 1' 'in-order 2' 'random 3' 'random 4' 'random 5' 'starve 6' 'priority 7'; do
+	read -r policy seed <<<"$schedule"
+	same "a mixed program, $policy, seed $seed" --policy "$policy" --seed "$seed" "$programs/rt_mix" "$seed"
+	like "a mixed program, $policy: nothing wrong" "$output" ' 0 words wrong'
+	is "a mixed program, $policy: nothing said" "$said" ''
+done
+is 'afterwards: no live block' "$(snapshot blocks)" '0 0'
+like 'afterwards: nothing allocated' "$(snapshot gauge allocated_bytes)" '^0 [1-9]'
+
+sim --no-shim true
+rm -f "$folder/calls"
+SIM_CALLS=$folder/calls sim --no-shim "$programs/rt_mix" 1
+sim "$programs/rt_mix" 1
+is 'counts of driver functions are those without the shim' "$(snapshot calls)" "$(LC_ALL=C sort "$folder/calls")"
+
+same 'codes' "$programs/rt_codes"
+like 'codes: a block larger than the device is one line' "$said" '^gpushim: out of memory on device 0: asked [^
+]*$'
+same 'codes, in order' --policy in-order "$programs/rt_codes"
+same 'pointers (H30, H32)' "$programs/drv_pointer"
+
+same 'memory that is still read is not reused elsewhere' "$programs/rt_hazard" reuse-async | sed '/more memory was taken/d'
+like 'and not written' "$output" '^0 words wrong'
+like 'but once it is done' "$output" 'once complete, the memory is reused'
+for hazard in reuse-legacy reuse-legacy-async stream-destroyed; do
+	same "$hazard (H2, H6)" "$programs/rt_hazard" $hazard
+	like "$hazard: nothing wrong" "$output" '^0 words wrong'
+done
+sim "$programs/rt_hazard" reuse-same-stream
+is 'the stream of the free reuses at once' "$(cat "$folder/out")" 'the same memory
+0 words wrong'
+same 'cudaFree of nothing starts CUDA (H5)' "$programs/rt_hazard" free-nothing
+same 'device reset' "$programs/rt_hazard" reset
+same 'cudaMemGetInfo (H30)' "$programs/rt_hazard" memory-info
+
+same 'cudaFree waits for copies to the host (H4)' "$programs/rt_hazard" copy-then-free
+GPUSHIM_ALLOC_CONF=free_sync:always same 'free_sync:always' "$programs/rt_hazard" copy-then-free
+GPUSHIM_ALLOC_CONF=free_sync:never sim "$programs/rt_hazard" copy-then-free
+like 'free_sync:never does not wait' "$(cat "$folder/out")" '^[1-9][0-9]* words wrong on the host'
+GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work' "$programs/rt_hazard" reuse-legacy
+
+same 'out of memory, three times, and back' --memory 256M "$programs/rt_oom"
+like 'out of memory: the line' "$said" '^gpushim: out of memory on device 0: asked 16\.0 MiB, live [^
+]*$'
+oom=$(find "$folder" -name 'gpushim.*.oom.json')
+is 'out of memory: the snapshot' "$(python3 "$TOP/tests/preload/snapshot.py" get "$oom" meta reason)" oom
+like 'out of memory: its blocks' "$(python3 "$TOP/tests/preload/snapshot.py" blocks "$oom")" '^1[0-9] '
+done_testing
