@@ -514,8 +514,8 @@ size_t gsa_block_handles(struct gsa *allocator, uint64_t address, struct gsa_han
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind != GSA_SEGMENT_PLAIN) {
-		handle = gsa_map_floor(&allocator->handles, block->address);
-		*ret_offset_bytes = block->address - handle->address;
+		handle = gsa_map_floor(&allocator->handles, address);
+		*ret_offset_bytes = address - handle->address;
 	}
 	while (handle != NULL && handle->address < gsa_block_end(block)) {
 		if (count < capacity)

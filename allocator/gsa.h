@@ -85,8 +85,8 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 /* The live block that contains the address; interior addresses too, up to reserved_bytes. GS_E_NOT_FOUND. */
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block);
 
-/* Physical handles behind a live block, in address order: for export to another process. offset_bytes is where the
- * block starts within the first. Returns how many there are (at most capacity are written), 0 for plain memory. */
+/* Physical handles behind a live block, from the one that holds the address to the last, in address order: for export
+ * to another process. offset_bytes is where the address lies within the first. Returns how many there are (at most capacity are written), 0 for plain memory. */
 struct gsa_handle_span {
 	uint64_t handle;
 	uint64_t size_bytes;

@@ -237,6 +237,25 @@ unsigned gs_context_list(struct gs_context *list, unsigned capacity)
 	return count;
 }
 
+bool gs_context_enter(CUcontext handle, bool *ret_pushed)
+{
+	CUcontext current = NULL;
+
+	*ret_pushed = false;
+	if (gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == handle)
+		return true;
+	*ret_pushed = gs_driver.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS;
+	return *ret_pushed;
+}
+
+void gs_context_leave(bool pushed)
+{
+	CUcontext popped;
+
+	if (pushed)
+		gs_driver.cuCtxPopCurrent_v2(&popped);
+}
+
 void gs_context_gone(CUcontext handle)
 {
 	struct gs_context *context;

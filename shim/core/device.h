@@ -61,6 +61,10 @@ bool gs_context_find(CUcontext handle, struct gs_context *ret_context);
 /* Copies the living contexts; returns how many there are (at most capacity are written). */
 unsigned gs_context_list(struct gs_context *contexts, unsigned capacity);
 
+/* Makes the context current until gs_context_leave. False: it cannot be; then there is nothing to leave. */
+bool gs_context_enter(CUcontext handle, bool *ret_pushed);
+void gs_context_leave(bool pushed);
+
 /* The context is gone: marks it dead, and frees what the allocators hold for it. */
 void gs_context_gone(CUcontext handle);
 

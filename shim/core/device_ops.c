@@ -48,26 +48,6 @@ static int from_driver(CUresult result)
 /* --- Virtual memory. The calls are made in relaxed capture mode: they touch no stream, but a global capture of
  * another thread would otherwise be broken by them (H9). */
 
-struct capture_mode {
-	CUstreamCaptureMode mode;
-	bool exchanged;
-};
-
-static struct capture_mode relaxed_begin(void)
-{
-	struct capture_mode saved = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
-
-	saved.exchanged = gs_order_capturing() && gs_driver.cuThreadExchangeStreamCaptureMode != NULL &&
-			  gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode) == CUDA_SUCCESS;
-	return saved;
-}
-
-static void relaxed_end(struct capture_mode saved)
-{
-	if (saved.exchanged)
-		gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode);
-}
-
 CUmemAllocationProp gs_device_properties(CUdevice device)
 {
 	CUmemAllocationProp properties = {
@@ -107,10 +87,10 @@ static int op_create(void *user, uint64_t size_bytes, uint64_t *ret_handle)
 	const struct gs_device *device = user;
 	CUmemAllocationProp properties = gs_device_properties(device->device);
 	CUmemGenericAllocationHandle handle = 0;
-	struct capture_mode saved = relaxed_begin();
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	int error = from_driver(gs_driver.cuMemCreate(&handle, size_bytes, &properties, 0));
 
-	relaxed_end(saved);
+	gs_order_relaxed_end(saved);
 	if (error == GS_OK)
 		*ret_handle = handle;
 	return error;
@@ -118,11 +98,11 @@ static int op_create(void *user, uint64_t size_bytes, uint64_t *ret_handle)
 
 static int op_map(void *user, uint64_t address, uint64_t size_bytes, uint64_t handle)
 {
-	struct capture_mode saved = relaxed_begin();
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	int error = from_driver(gs_driver.cuMemMap(address, size_bytes, 0, handle, 0));
 
 	(void)user;
-	relaxed_end(saved);
+	gs_order_relaxed_end(saved);
 	return error;
 }
 
@@ -131,7 +111,7 @@ static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
 	const struct gs_device *device = user;
 	uint64_t peers = atomic_load(&device->peers);
 	CUmemAccessDesc access[1 + GS_DEVICE_LIMIT];
-	struct capture_mode saved = relaxed_begin();
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	size_t count = 0;
 	int error;
 
@@ -144,27 +124,27 @@ static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
 		};
 	}
 	error = from_driver(gs_driver.cuMemSetAccess(address, size_bytes, access, count));
-	relaxed_end(saved);
+	gs_order_relaxed_end(saved);
 	return error;
 }
 
 static int op_unmap(void *user, uint64_t address, uint64_t size_bytes)
 {
-	struct capture_mode saved = relaxed_begin();
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	int error = from_driver(gs_driver.cuMemUnmap(address, size_bytes));
 
 	(void)user;
-	relaxed_end(saved);
+	gs_order_relaxed_end(saved);
 	return error;
 }
 
 static void op_release(void *user, uint64_t handle)
 {
-	struct capture_mode saved = relaxed_begin();
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 
 	(void)user;
 	gs_driver.cuMemRelease(handle);
-	relaxed_end(saved);
+	gs_order_relaxed_end(saved);
 }
 
 /* --- Plain allocations, as the program's own call would make them. */
@@ -241,26 +221,6 @@ static struct fence *fence_take(void)
 	return fence;
 }
 
-/* Makes the context current for as long as needed. */
-static bool context_enter(CUcontext handle, bool *ret_pushed)
-{
-	CUcontext current = NULL;
-
-	*ret_pushed = false;
-	if (gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == handle)
-		return true;
-	*ret_pushed = gs_driver.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS;
-	return *ret_pushed;
-}
-
-static void context_leave(bool pushed)
-{
-	CUcontext popped;
-
-	if (pushed)
-		gs_driver.cuCtxPopCurrent_v2(&popped);
-}
-
 /* Records all work of the context; a driver before 12.5 cannot, so there the host waits instead. */
 static CUresult record_context(CUcontext handle, CUevent event)
 {
@@ -290,7 +250,7 @@ static int fence_add(struct fence *fence, const struct gs_context *context, cons
 	event = event_take(context);
 	if (event == NULL)
 		return GS_E_NO_HOST_MEMORY;
-	if (!context_enter(context->handle, &pushed)) {
+	if (!gs_context_enter(context->handle, &pushed)) {
 		event_give(event);
 		return GS_E_NOT_FOUND;
 	}
@@ -299,7 +259,7 @@ static int fence_add(struct fence *fence, const struct gs_context *context, cons
 	if (result == CUDA_SUCCESS)
 		result = stream != NULL ? gs_driver.cuEventRecord(event->event, (CUstream)(uintptr_t)stream->handle)
 					: record_context(context->handle, event->event);
-	context_leave(pushed);
+	gs_context_leave(pushed);
 	if (result != CUDA_SUCCESS) {
 		event_give(event);
 		return stream != NULL ? GS_E_NOT_FOUND : from_driver(result);

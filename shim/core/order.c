@@ -60,6 +60,21 @@ bool gs_order_capturing(void)
 	       atomic_load_explicit(&capture_overflow, memory_order_relaxed);
 }
 
+struct gs_order_relaxed gs_order_relaxed_begin(void)
+{
+	struct gs_order_relaxed saved = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+
+	saved.exchanged = gs_order_capturing() && gs_driver.cuThreadExchangeStreamCaptureMode != NULL &&
+			  gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode) == CUDA_SUCCESS;
+	return saved;
+}
+
+void gs_order_relaxed_end(struct gs_order_relaxed saved)
+{
+	if (saved.exchanged)
+		gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode);
+}
+
 bool gs_order_stream_captures(CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -17,6 +17,15 @@ void gs_order_stream_gone(CUstream stream);
  * synchronised outside a relaxed exchange (H9). */
 bool gs_order_capturing(void);
 
+/* Between the two the calling thread may make driver calls that touch no stream without breaking a capture of another
+ * thread. Nothing happens while there is no capture. */
+struct gs_order_relaxed {
+	CUstreamCaptureMode mode; /* the thread's own */
+	bool exchanged;
+};
+struct gs_order_relaxed gs_order_relaxed_begin(void);
+void gs_order_relaxed_end(struct gs_order_relaxed saved);
+
 /* True when this very stream takes part in an open capture, also by an event it waited for. Asks the driver. */
 bool gs_order_stream_captures(CUstream stream);
 

@@ -199,17 +199,15 @@ static bool runs_ahead(const struct gs_device *device, const struct gsa_block_in
 /* Waits for the context that owns the memory, and for nothing if that cannot be made current. */
 static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 {
-	CUcontext context = (CUcontext)(uintptr_t)owner, current = NULL, popped;
 	uint64_t mark = gs_order_to_host_mark(), before = gsa_free_serial(device->allocator);
 	struct gs_context only[2];
 	CUresult result;
-	bool push = gs_driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
+	bool pushed;
 
-	if (push && gs_driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+	if (!gs_context_enter((CUcontext)(uintptr_t)owner, &pushed))
 		return CUDA_SUCCESS;
 	result = gs_driver.cuCtxSynchronize();
-	if (push)
-		gs_driver.cuCtxPopCurrent_v2(&popped);
+	gs_context_leave(pushed);
 	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1) {
 		gs_order_to_host_settled(mark);
 		gsa_device_idle(device->allocator, before);
