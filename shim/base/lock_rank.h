@@ -7,6 +7,9 @@
  * BOOT        Starting up, once, and the list of runtime instances. The dynamic loader's lock may be held by whoever
  *             takes it, so nothing that needs that lock (dlopen, dlsym, dl_iterate_phdr) is called under it. No driver
  *             call.
+ * IPC         Memory shared between processes (shim/ipc/): one opens or closes at a time, one starts the server. Held
+ *             across driver calls and while waiting for an answer of another process, 5 s; never taken by the thread that
+ *             answers other processes. No path but cuIpc* and the end of a context takes it.
  * CONTEXT     The list of devices and contexts of shim/core/device.c. Not held across driver calls.
  * SNAPSHOT    One snapshot is written at a time. Held while walking and writing; so it is the lowest of the locks
  *             that a walk needs, and no allocation path takes it.
@@ -21,7 +24,8 @@
 #ifndef GSB_LOCK_RANK_H
 #define GSB_LOCK_RANK_H
 
-#define GSB_LOCK_RANKS(X) X(BOOT) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LIVE) X(RING) X(STACK) X(META) X(LOG)
+#define GSB_LOCK_RANKS(X)                                                                                              \
+	X(BOOT) X(IPC) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LIVE) X(RING) X(STACK) X(META) X(LOG)
 
 enum gsb_lock_rank {
 #define GSB_RANK_ENUM(name) GSB_RANK_##name,

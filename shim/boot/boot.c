@@ -18,6 +18,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/ipc/ipc.h"
 #include "shim/snap/snapshot.h"
 #include "shim/stack/stack.h"
 #include "shim/torch/torch.h"
@@ -108,6 +109,7 @@ static void after_fork_in_child(void)
 	gs_thread_reset();
 	gsb_lock_reset(&boot_lock);
 	gs_runtime_reset_locks();
+	gs_ipc_after_fork();
 	gs_device_reset_locks();
 	gs_order_reset_locks();
 	gs_stack_reset_locks();

@@ -3,6 +3,13 @@
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/ipc/ipc.h"
+
+static void context_gone(CUcontext context)
+{
+	gs_ipc_context_gone(context);
+	gs_context_gone(context);
+}
 
 static CUdevice device_of_current(void)
 {
@@ -62,7 +69,7 @@ static CUresult context_destroy(CUresult (*real)(CUcontext), CUcontext context)
 	CUresult result = real(context);
 
 	if (result == CUDA_SUCCESS)
-		gs_context_gone(context);
+		context_gone(context);
 	return result;
 }
 
@@ -98,7 +105,7 @@ static void primary_maybe_gone(CUdevice device, CUcontext context)
 	int active = 0;
 
 	if (context != NULL && gs_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && !active)
-		gs_context_gone(context);
+		context_gone(context);
 }
 
 static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
@@ -118,7 +125,7 @@ static CUresult primary_reset(CUresult (*real)(CUdevice_v1), CUdevice device)
 	CUresult result = real(device);
 
 	if (result == CUDA_SUCCESS && context != NULL)
-		gs_context_gone(context);
+		context_gone(context);
 	return result;
 }
 

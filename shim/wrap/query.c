@@ -4,6 +4,14 @@
 #include "shim/base/err.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/ipc/ipc.h"
+
+/* Memory at or around the address that the driver knows only as pieces: served by us, or opened from another process
+ * that serves it. */
+static bool is_pieces(CUdeviceptr address, struct gsa_block_info *ret_block)
+{
+	return gs_device_of(address, ret_block) != NULL ? !ret_block->plain : gs_ipc_find(address, ret_block);
+}
 
 /* Bytes that the device counts as used and we could give to the program again. */
 static uint64_t held_free_bytes(const struct gs_device *device)
@@ -31,7 +39,7 @@ CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddress
 	struct gsa_block_info block;
 
 	(void)call;
-	if (gs_device_of(dptr, &block) == NULL || block.plain)
+	if (!is_pieces(dptr, &block))
 		return real(pbase, psize, dptr);
 	if (pbase != NULL)
 		*pbase = block.address;
@@ -78,7 +86,7 @@ CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttri
 	CUresult result = real(data, attribute, ptr);
 
 	(void)call;
-	if (result == CUDA_SUCCESS && gs_device_of(ptr, &block) != NULL && !block.plain)
+	if (result == CUDA_SUCCESS && is_pieces(ptr, &block))
 		correct_attribute(attribute, &block, data);
 	return result;
 }
@@ -91,7 +99,7 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 	CUresult result = real(numAttributes, attributes, data, ptr);
 
 	(void)call;
-	if (result == CUDA_SUCCESS && gs_device_of(ptr, &block) != NULL && !block.plain)
+	if (result == CUDA_SUCCESS && is_pieces(ptr, &block))
 		for (unsigned int i = 0; i < numAttributes; i++)
 			correct_attribute(attributes[i], &block, data[i]);
 	return result;
