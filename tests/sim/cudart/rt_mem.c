@@ -1,6 +1,8 @@
 /* Memory of the simulated runtime: allocation, pools, pointers. */
 #include "tests/sim/cudart/rt.h"
 
+#include <string.h>
+
 #define DEVICE(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
 
 /* Nothing allocated for size 0, and no error. */
@@ -185,4 +187,26 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
 {
 	RT_ENTER();
 	return rt_result(rt.cuMemPoolGetAccess((CUmemAccess_flags *)flags, pool, (CUmemLocation *)location));
+}
+
+/* The handles of the runtime and the driver are the same 64 bytes. */
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
+{
+	RT_ENTER();
+	return rt_result(rt.cuIpcGetMemHandle((CUipcMemHandle *)handle, DEVICE(pointer)));
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsigned flags)
+{
+	CUipcMemHandle same;
+
+	RT_ENTER();
+	memcpy(&same, &handle, sizeof(same));
+	return rt_result(rt.cuIpcOpenMemHandle((CUdeviceptr *)pointer, same, flags));
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *pointer)
+{
+	RT_ENTER();
+	return rt_result(rt.cuIpcCloseMemHandle(DEVICE(pointer)));
 }

@@ -1,0 +1,282 @@
+/* Device memory shared by two processes as programs do it: bytes, handles, counts. rt_ipc SCENARIO. */
+#include <pthread.h>
+
+#include "tests/preload/ipc_pair.h"
+
+/* --- Blocks of all sizes between neighbours: the other process sees the bytes, and its writes come back. */
+
+static const size_t sizes[] = {1, 512, 4097, MIB + 3, 2 * MIB, 5 * MIB + 1, 21 * MIB};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void bytes_exporter(void)
+{
+	void *before[SIZES], *block[SIZES], *after[SIZES];
+
+	for (unsigned i = 0; i < SIZES; i++) {
+		before[i] = device_alloc(1000, 1);
+		block[i] = device_alloc(sizes[i], 10 + i);
+		after[i] = device_alloc(1000, 2);
+	}
+	for (unsigned i = 0; i < SIZES; i++) {
+		tell_handle(block[i]);
+		hear_ready();
+		CHECK(holds(block[i], sizes[i], 100 + i));
+		CHECK(holds(before[i], 1000, 1));
+		CHECK(holds(after[i], 1000, 2));
+	}
+}
+
+static void bytes_importer(void)
+{
+	for (unsigned i = 0; i < SIZES; i++) {
+		void *block;
+
+		CUDA(ipc_open(&block, hear_handle()));
+		CHECK(holds(block, sizes[i], 10 + i));
+		fill(block, sizes[i], 100 + i);
+		CUDA(cudaIpcCloseMemHandle(block));
+		tell_ready();
+	}
+}
+
+/* --- A block over more physical handles than fit in one packet. Run with large_segment_size_mb:2. */
+
+enum { PIECES = 100 };
+
+static void many_exporter(void)
+{
+	char *piece[PIECES], *block;
+
+	for (unsigned i = 0; i < PIECES; i++)
+		CUDA(cudaMalloc((void **)&piece[i], 2 * MIB));
+	for (unsigned i = 0; i < PIECES; i++)
+		CUDA(cudaFree(piece[i]));
+	CUDA(cudaDeviceSynchronize());
+	CUDA(cudaMalloc((void **)&block, PIECES * 2 * MIB));
+	for (unsigned i = 0; i < PIECES; i++)
+		fill(block + i * 2 * MIB, 1000, i);
+	tell_handle(block);
+	hear_ready();
+	for (unsigned i = 0; i < PIECES; i++)
+		CHECK(holds(block + i * 2 * MIB + 1000, 1000, i));
+}
+
+static void many_importer(void)
+{
+	char *block;
+
+	CUDA(ipc_open((void **)&block, hear_handle()));
+	CHECK(calls_of("cuMemImportFromShareableHandle") > 64);
+	for (unsigned i = 0; i < PIECES; i++) {
+		CHECK(holds(block + i * 2 * MIB, 1000, i));
+		fill(block + i * 2 * MIB + 1000, 1000, i);
+	}
+	tell_ready();
+}
+
+/* --- A handle names the block, whatever pointer into it; the same bytes each time, others for the next block. */
+
+static void interior_exporter(void)
+{
+	char *block = device_alloc(3 * MIB, 3);
+	cudaIpcMemHandle_t handle = tell_handle(block);
+	cudaIpcMemHandle_t inside = tell_handle(block + 2 * MIB + 17);
+	cudaIpcMemHandle_t again = tell_handle(block);
+	void *mine;
+
+	CHECK(memcmp(&handle, &inside, sizeof(handle)) == 0);
+	CHECK(memcmp(&handle, &again, sizeof(handle)) == 0);
+	GIVES(ipc_open(&mine, handle), cudaErrorDeviceUninitialized);
+	hear_ready();
+	CUDA(cudaFree(block));
+	CUDA(cudaDeviceSynchronize());
+	CUDA(cudaMalloc((void **)&block, 3 * MIB));
+	CUDA(cudaIpcGetMemHandle(&again, block));
+	CHECK(memcmp(&handle, &again, sizeof(handle)) != 0);
+}
+
+static void interior_importer(void)
+{
+	char *first, *second, *third;
+
+	CUDA(ipc_open((void **)&first, hear_handle()));
+	CUDA(ipc_open((void **)&second, hear_handle()));
+	CUDA(ipc_open((void **)&third, hear_handle()));
+	CHECK(first == second && first == third);
+	CHECK(holds(first, 3 * MIB, 3));
+	tell_ready();
+}
+
+/* --- Opened twice: one mapping with a count; what may be asked of it. */
+
+static void twice_exporter(void)
+{
+	tell_handle(device_alloc(MIB + 5, 4));
+	hear_ready();
+}
+
+static void twice_importer(void)
+{
+	CUresult (*address_range)(CUdeviceptr *, size_t *, CUdeviceptr);
+	CUresult (*attribute)(void *, CUpointer_attribute, CUdeviceptr);
+	cudaIpcMemHandle_t handle = hear_handle();
+	CUdeviceptr base;
+	size_t size = 0;
+	char *first, *second;
+
+	CUDA(ipc_open((void **)&first, handle));
+	CUDA(ipc_open((void **)&second, handle));
+	CHECK(first == second);
+	*(void **)&address_range = driver("cuMemGetAddressRange_v2");
+	GIVES(address_range(&base, &size, (CUdeviceptr)first + 99), CUDA_SUCCESS);
+	CHECK(base == (CUdeviceptr)first && size == MIB + 5);
+	*(void **)&attribute = driver("cuPointerGetAttribute");
+	size = 0;
+	GIVES(attribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, (CUdeviceptr)first + 99), CUDA_SUCCESS);
+	CHECK(size == MIB + 5);
+	CUDA(cudaIpcCloseMemHandle(first));
+	CHECK(holds(first, MIB + 5, 4));
+	CUDA(cudaIpcCloseMemHandle(first));
+	CHECK(cudaIpcCloseMemHandle(first) != cudaSuccess);
+	CHECK(address_range(&base, &size, (CUdeviceptr)first) != CUDA_SUCCESS);
+	GIVES(cudaIpcOpenMemHandle((void **)&first, handle, 6), cudaErrorInvalidValue);
+	GIVES(ipc_open(NULL, handle), cudaErrorInvalidValue);
+	tell_ready();
+}
+
+/* --- Freed before it is opened. */
+
+static void freed_exporter(void)
+{
+	void *block = device_alloc(MIB, 5), *kept = device_alloc(MIB, 6);
+	cudaIpcMemHandle_t handle;
+
+	CUDA(cudaIpcGetMemHandle(&handle, block));
+	CUDA(cudaFree(block));
+	tell(&handle, sizeof(handle));
+	tell_handle(kept);
+	hear_ready();
+}
+
+static void freed_importer(void)
+{
+	void *block;
+
+	GIVES(ipc_open(&block, hear_handle()), cudaErrorInvalidResourceHandle);
+	CUDA(ipc_open(&block, hear_handle()));
+	CHECK(holds(block, MIB, 6));
+	tell_ready();
+}
+
+/* --- Both directions at once, from several threads. */
+
+enum { THREADS = 4, BLOCKS = 12 };
+
+struct sharing {
+	cudaIpcMemHandle_t handles[BLOCKS];
+};
+
+static void *both_thread(void *user)
+{
+	const struct sharing *theirs = user;
+
+	for (unsigned round = 0; round < 5; round++)
+		for (unsigned i = 0; i < BLOCKS; i++) {
+			void *block;
+
+			CUDA(ipc_open(&block, theirs->handles[i]));
+			CHECK(holds(block, 100000, i));
+			CUDA(cudaIpcCloseMemHandle(block));
+		}
+	return NULL;
+}
+
+static void both_sides(void)
+{
+	pthread_t threads[THREADS];
+	struct sharing mine, theirs;
+
+	for (unsigned i = 0; i < BLOCKS; i++)
+		CUDA(cudaIpcGetMemHandle(&mine.handles[i], device_alloc(100000, i)));
+	tell(&mine, sizeof(mine));
+	hear(&theirs, sizeof(theirs));
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, both_thread, &theirs) == 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	tell_ready();
+	hear_ready();
+}
+
+/* --- Many handles leave no descriptor behind. In the simulated driver a forgotten handle or mapping keeps one. */
+
+static void leak_exporter(void)
+{
+	int before = 0;
+
+	for (unsigned i = 0; i < 300; i++) {
+		void *block;
+
+		CUDA(cudaMalloc(&block, i % 7 * MIB + 1));
+		tell_handle(block);
+		hear_ready();
+		CUDA(cudaFree(block));
+		CUDA(cudaDeviceSynchronize());
+		if (i == 100)
+			before = fd_count();
+	}
+	CHECK(fd_count() <= before);
+}
+
+static void leak_importer(void)
+{
+	int before = 0;
+
+	for (unsigned i = 0; i < 300; i++) {
+		void *block;
+
+		CUDA(ipc_open(&block, hear_handle()));
+		CUDA(cudaIpcCloseMemHandle(block));
+		tell_ready();
+		if (i == 100)
+			before = fd_count();
+	}
+	CHECK(fd_count() <= before);
+}
+
+/* --- ipc:legacy, and memory that is plain for other reasons: the driver is asked. */
+
+static void legacy_exporter(void)
+{
+	cudaIpcMemHandle_t handle;
+	void *block = device_alloc(MIB, 1);
+
+	GIVES(cudaIpcGetMemHandle(&handle, block), cudaErrorNotSupported);
+	CHECK(calls_of("cuIpcGetMemHandle") == 1);
+	CHECK(cudaIpcGetMemHandle(&handle, (void *)0x1234567) != cudaSuccess);
+}
+
+static void legacy_importer(void)
+{
+	cudaIpcMemHandle_t handle = {"not one of ours"};
+	void *block;
+
+	GIVES(ipc_open(&block, handle), cudaErrorNotSupported);
+	GIVES(cudaIpcCloseMemHandle((void *)0x1234567), cudaErrorNotSupported);
+}
+
+static const struct scenario scenarios[] = {
+	{"bytes", bytes_exporter, bytes_importer},
+	{"many", many_exporter, many_importer},
+	{"interior", interior_exporter, interior_importer},
+	{"twice", twice_exporter, twice_importer},
+	{"freed", freed_exporter, freed_importer},
+	{"both", both_sides, both_sides},
+	{"leak", leak_exporter, leak_importer},
+	{"legacy", legacy_exporter, legacy_importer},
+};
+
+int main(int argc, char **argv)
+{
+	return scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}
