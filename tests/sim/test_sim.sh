@@ -13,12 +13,12 @@ sim() {
 
 # The first comment of a rule's source is its name.
 rule_name() {
-	sed -n '1,/\*\//p' "$TOP/tests/conformance/$1.c" | tr '\n' ' ' | sed 's|/\* Rule||; s|\*/.*||; s| \* | |g; s|^[: ]*||; s| *$||'
+	sed -n '1,/\*\//p' "$TOP/tests/conformance/$1.c" | tr -s '\n ' ' ' | sed 's|/\* Rule||; s|\*/.*||; s| \* | |g; s|^[: ]*||; s| *$||'
 }
 
 for source in "$TOP"/tests/conformance/*.c; do
 	rule=$(basename "$source" .c)
-	ok "$rule: $(rule_name "$rule")" sim "$rules/$rule"
+	ok "$rule: $(rule_name "$rule")" sim --devices 2 "$rules/$rule"
 done
 
 # Order rules hold whatever the schedule; what looks at the pending state of `late` is left out.

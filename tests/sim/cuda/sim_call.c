@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/sim/cuda/sim_sched.h"
@@ -15,8 +16,8 @@ SIM_EXPORT unsigned sim_fault_fired(const char *function);
 
 static pthread_mutex_t baton;
 static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
-static bool entered; /* some driver call was made */
-static bool forked;  /* ... by the process that this one was forked from */
+static unsigned long calls_total;
+static bool forked; /* from a process that had made a driver call */
 
 static struct {
 	unsigned long calls; /* since the start of the process */
@@ -55,7 +56,7 @@ bool sim_forked(void)
 CUresult sim_enter(enum sim_fn fn)
 {
 	pthread_mutex_lock(&baton);
-	entered = true;
+	calls_total++;
 	fns[fn].calls++;
 	if (fns[fn].due && --fns[fn].due == 0) {
 		fns[fn].fired++;
@@ -87,9 +88,28 @@ void sim_baton_wait(void)
 	pthread_cond_wait(&baton_signal, &baton);
 }
 
+void sim_baton_wait_for(unsigned ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_clockwait(&baton_signal, &baton, CLOCK_MONOTONIC, &until);
+}
+
 void sim_baton_signal(void)
 {
 	pthread_cond_broadcast(&baton_signal);
+}
+
+unsigned long sim_calls_total(void)
+{
+	return calls_total;
 }
 
 unsigned long sim_calls(const char *function)
@@ -151,7 +171,7 @@ static void baton_init(void)
 static void call_child(void)
 {
 	baton_init();
-	forked = entered;
+	forked = calls_total > 0;
 	for (enum sim_fn fn = 0; fn < SIM_FN_COUNT; fn++)
 		fns[fn].calls = fns[fn].fired = 0;
 }

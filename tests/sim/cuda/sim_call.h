@@ -34,9 +34,13 @@ void sim_leave(const CUresult *fault);
 void sim_baton_take(void);
 void sim_baton_give(void);
 
-/* Sleeps until another thread has called sim_baton_signal. */
+/* Sleeps until another thread has called sim_baton_signal; _for gives up after that time. */
 void sim_baton_wait(void);
+void sim_baton_wait_for(unsigned ms);
 void sim_baton_signal(void);
+
+/* Driver calls made so far. */
+unsigned long sim_calls_total(void);
 
 /* True in the child of a fork of a process that had made a driver call. */
 bool sim_forked(void);

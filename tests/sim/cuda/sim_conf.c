@@ -14,6 +14,7 @@ static struct sim_conf conf = {
 	.devices = 1,
 	.memory_bytes = 1ull << 30,
 	.driver_version = 13000,
+	.idle_ms = 1000,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -57,6 +58,7 @@ static void conf_read(void)
 	conf.devices = (int)conf_number("SIM_DEVICES", 1, SIM_DEVICES_MAX, false);
 	conf.memory_bytes = conf_number("SIM_MEMORY", conf.memory_bytes, 1ull << 46, true);
 	conf.driver_version = (int)conf_number("SIM_DRIVER_VERSION", 13000, 99999, false);
+	conf.idle_ms = (unsigned)conf_number("SIM_IDLE_MS", 1000, 3600000, false);
 	if (policy && *policy) {
 		size_t i = 0;
 

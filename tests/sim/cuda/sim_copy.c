@@ -12,14 +12,19 @@
 #include "tests/sim/cuda/sim_sched.h"
 
 struct copy {
-	struct sim_copy2d shape;
+	struct sim_copy_shape shape;
 	struct sim_ctx *ctx;
-	void *staged; /* the bytes of a pageable source; owned */
+	void *staged; /* the bytes of a pageable source, without gaps; owned */
 };
 
-static bool shape_accessible(uintptr_t start, size_t pitch, const struct sim_copy2d *shape, bool write)
+static size_t side_bytes(const struct sim_copy_side *side, const struct sim_copy_shape *shape)
 {
-	return sim_range_accessible(start, (shape->height - 1) * pitch + shape->width, write);
+	return (shape->depth - 1) * side->slice + (shape->height - 1) * side->pitch + shape->width;
+}
+
+static bool side_accessible(const struct sim_copy_side *side, const struct sim_copy_shape *shape, bool write)
+{
+	return sim_range_accessible(side->start, side_bytes(side, shape), write);
 }
 
 static bool pageable(uintptr_t address)
@@ -27,26 +32,32 @@ static bool pageable(uintptr_t address)
 	return sim_range_find(address) == NULL;
 }
 
-static void copy_rows(const struct sim_copy2d *shape, const char *from, size_t from_pitch)
+static void rows_move(const struct sim_copy_shape *shape, struct sim_copy_side dst, struct sim_copy_side src)
 {
-	for (size_t row = 0; row < shape->height; row++)
-		memmove((char *)shape->dst + row * shape->dst_pitch, from + row * from_pitch, shape->width);
+	for (size_t z = 0; z < shape->depth; z++) {
+		for (size_t y = 0; y < shape->height; y++)
+			memmove((char *)dst.start + z * dst.slice + y * dst.pitch,
+				(const char *)src.start + z * src.slice + y * src.pitch, shape->width);
+	}
+}
+
+static struct sim_copy_side side_staged(const struct copy *copy)
+{
+	const struct sim_copy_shape *shape = &copy->shape;
+
+	return (struct sim_copy_side){(uintptr_t)copy->staged, shape->width, shape->width * shape->height};
 }
 
 static void copy_run(struct sim_op *op)
 {
 	struct copy *copy = (struct copy *)op->payload;
-	const struct sim_copy2d *shape = &copy->shape;
+	const struct sim_copy_shape *shape = &copy->shape;
 
-	if (!shape_accessible(shape->dst, shape->dst_pitch, shape, true) ||
-	    (!copy->staged && !shape_accessible(shape->src, shape->src_pitch, shape, false))) {
-		copy->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
-		return;
-	}
-	if (copy->staged)
-		copy_rows(shape, copy->staged, shape->width);
+	if (side_accessible(&shape->dst, shape, true) &&
+	    (copy->staged || side_accessible(&shape->src, shape, false)))
+		rows_move(shape, shape->dst, copy->staged ? side_staged(copy) : shape->src);
 	else
-		copy_rows(shape, (const char *)shape->src, shape->src_pitch);
+		copy->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 static void copy_drop(struct sim_op *op)
@@ -56,23 +67,13 @@ static void copy_drop(struct sim_op *op)
 
 static void copy_stage(struct copy *copy)
 {
-	const struct sim_copy2d *shape = &copy->shape;
-
-	copy->staged = malloc(shape->width * shape->height);
+	copy->staged = malloc(copy->shape.width * copy->shape.height * copy->shape.depth);
 	if (!copy->staged)
 		abort();
-	for (size_t row = 0; row < shape->height; row++)
-		memcpy((char *)copy->staged + row * shape->width, (const char *)shape->src + row * shape->src_pitch,
-		       shape->width);
+	rows_move(&copy->shape, side_staged(copy), copy->shape.src);
 }
 
-static bool shape_check(const struct sim_copy2d *shape)
-{
-	return shape_accessible(shape->dst, shape->dst_pitch, shape, true) &&
-	       shape_accessible(shape->src, shape->src_pitch, shape, false);
-}
-
-CUresult sim_copy(const struct sim_copy2d *shape, CUstream handle, bool per_thread, bool async)
+CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async)
 {
 	bool from_pageable, to_pageable, device_only;
 	struct sim_stream *stream;
@@ -81,13 +82,13 @@ CUresult sim_copy(const struct sim_copy2d *shape, CUstream handle, bool per_thre
 	struct copy *copy;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
-	if (shape->width == 0 || shape->height == 0)
+	if (shape->width == 0 || shape->height == 0 || shape->depth == 0)
 		return CUDA_SUCCESS;
-	if (!shape_check(shape))
+	if (!side_accessible(&shape->dst, shape, true) || !side_accessible(&shape->src, shape, false))
 		return CUDA_ERROR_INVALID_VALUE;
-	from_pageable = pageable(shape->src);
-	to_pageable = pageable(shape->dst);
-	device_only = sim_range_is_device(shape->src) && sim_range_is_device(shape->dst);
+	from_pageable = pageable(shape->src.start);
+	to_pageable = pageable(shape->dst.start);
+	device_only = sim_range_is_device(shape->src.start) && sim_range_is_device(shape->dst.start);
 	if (!async && from_pageable)
 		sim_sched_reach(sim_stream_tail(stream));
 	op = sim_op_new(SIM_OP_COPY, sizeof(*copy));
@@ -96,8 +97,9 @@ CUresult sim_copy(const struct sim_copy2d *shape, CUstream handle, bool per_thre
 	copy->ctx = stream->ctx;
 	op->run = copy_run;
 	op->drop = copy_drop;
-	sim_op_touch(op, shape->dst, (shape->height - 1) * shape->dst_pitch + shape->width, true);
-	sim_op_touch(op, shape->src, (shape->height - 1) * shape->src_pitch + shape->width, false);
+	sim_op_touch(op, shape->dst.start, side_bytes(&shape->dst, shape), true);
+	if (!from_pageable)
+		sim_op_touch(op, shape->src.start, side_bytes(&shape->src, shape), false);
 	if (from_pageable)
 		copy_stage(copy);
 	point = sim_stream_submit(stream, op);
@@ -113,7 +115,9 @@ CUresult sim_copy(const struct sim_copy2d *shape, CUstream handle, bool per_thre
 static CUresult copy_flat(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes, CUstream handle, bool per_thread,
 			  bool async)
 {
-	return sim_copy(&(struct sim_copy2d){dst, size_bytes, src, size_bytes, size_bytes, 1}, handle, per_thread, async);
+	struct sim_copy_shape shape = {.dst = {.start = dst}, .src = {.start = src}, size_bytes, 1, 1};
+
+	return sim_copy(&shape, handle, per_thread, async);
 }
 
 /* A copy whose direction is in its name: the device side must be device memory. */
@@ -172,13 +176,23 @@ SIM_TWIN(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t 
 	return copy_typed(dst, true, src, true, size_bytes, stream, per_thread, true);
 }
 
+/* The synchronous form waits for all work of both contexts, and is done when it returns. */
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size_bytes,
 			  CUstream stream, bool per_thread, bool async)
 {
+	struct sim_ctx *ctx;
+
 	SIM_TRY(sim_ready());
 	if (!sim_handle_is(dst_ctx, SIM_KIND_CTX) || !sim_handle_is(src_ctx, SIM_KIND_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return copy_typed(dst, true, src, true, size_bytes, stream, per_thread, async);
+	if (async)
+		return copy_typed(dst, true, src, true, size_bytes, stream, per_thread, true);
+	sim_sched_drain((struct sim_ctx *)dst_ctx);
+	sim_sched_drain((struct sim_ctx *)src_ctx);
+	SIM_TRY(sim_ctx_current(&ctx));
+	SIM_TRY(copy_typed(dst, true, src, true, size_bytes, stream, per_thread, false));
+	sim_sched_drain(ctx);
+	return ctx->sticky;
 }
 
 SIM_TWIN(cuMemcpyPeer, _ptds,
@@ -195,16 +209,21 @@ SIM_TWIN(cuMemcpyPeerAsync, _ptsz,
 	return copy_peer(dst, dst_ctx, src, src_ctx, size_bytes, stream, per_thread, true);
 }
 
-static uintptr_t side_address(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t x, size_t y)
+static CUresult copy_shaped(struct sim_copy_shape shape, CUstream stream, bool per_thread, bool async)
 {
-	uintptr_t base = type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : (uintptr_t)device;
-
-	return base + y * pitch + x;
+	if (shape.height > 1 && (shape.src.pitch < shape.width || shape.dst.pitch < shape.width))
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_copy(&shape, stream, per_thread, async);
 }
+
+/* CUDA_MEMCPY2D and CUDA_MEMCPY3D name the sides alike. A pitch of 0 means no gaps. */
+#define SIDE_START(c, side, pitch, slice_offset)                                                                       \
+	((c->side##MemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)c->side##Host : (uintptr_t)c->side##Device) +         \
+	 (slice_offset) + c->side##Y * (pitch) + c->side##XInBytes)
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool per_thread, bool async)
 {
-	struct sim_copy2d shape;
+	struct sim_copy_shape shape = {.depth = 1};
 
 	SIM_TRY(sim_ready());
 	if (!c)
@@ -213,13 +232,32 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool per_thread
 		return CUDA_ERROR_NOT_SUPPORTED;
 	shape.width = c->WidthInBytes;
 	shape.height = c->Height;
-	shape.src_pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes;
-	shape.dst_pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
-	shape.src = side_address(c->srcMemoryType, c->srcHost, c->srcDevice, shape.src_pitch, c->srcXInBytes, c->srcY);
-	shape.dst = side_address(c->dstMemoryType, c->dstHost, c->dstDevice, shape.dst_pitch, c->dstXInBytes, c->dstY);
-	if (shape.height > 1 && (shape.src_pitch < shape.width || shape.dst_pitch < shape.width))
+	shape.src.pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes;
+	shape.dst.pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
+	shape.src.start = SIDE_START(c, src, shape.src.pitch, 0);
+	shape.dst.start = SIDE_START(c, dst, shape.dst.pitch, 0);
+	return copy_shaped(shape, stream, per_thread, async);
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool per_thread, bool async)
+{
+	struct sim_copy_shape shape;
+
+	SIM_TRY(sim_ready());
+	if (!c || c->srcLOD || c->dstLOD)
 		return CUDA_ERROR_INVALID_VALUE;
-	return sim_copy(&shape, stream, per_thread, async);
+	if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	shape.width = c->WidthInBytes;
+	shape.height = c->Height;
+	shape.depth = c->Depth;
+	shape.src.pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes;
+	shape.dst.pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
+	shape.src.slice = shape.src.pitch * (c->srcHeight ? c->srcHeight : c->Height);
+	shape.dst.slice = shape.dst.pitch * (c->dstHeight ? c->dstHeight : c->Height);
+	shape.src.start = SIDE_START(c, src, shape.src.pitch, c->srcZ * shape.src.slice);
+	shape.dst.start = SIDE_START(c, dst, shape.dst.pitch, c->dstZ * shape.dst.slice);
+	return copy_shaped(shape, stream, per_thread, async);
 }
 
 SIM_TWIN(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *c), (c))
@@ -235,4 +273,14 @@ SIM_TWIN(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *c), (c))
 SIM_TWIN(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *c, CUstream stream), (c, stream))
 {
 	return copy_2d(c, stream, per_thread, true);
+}
+
+SIM_TWIN(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *c), (c))
+{
+	return copy_3d(c, NULL, per_thread, false);
+}
+
+SIM_TWIN(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *c, CUstream stream), (c, stream))
+{
+	return copy_3d(c, stream, per_thread, true);
 }

@@ -1,18 +1,23 @@
-/* A copy of `height` rows of `width` bytes between any two kinds of memory. */
+/* A copy of `depth` slices of `height` rows of `width` bytes between any two kinds of memory. */
 #ifndef SIM_COPY_H
 #define SIM_COPY_H
 
 #include "tests/sim/cuda/sim_range.h"
 
-struct sim_copy2d {
-	uintptr_t dst;
-	size_t dst_pitch;
-	uintptr_t src;
-	size_t src_pitch;
-	size_t width; /* bytes */
-	size_t height;
+struct sim_copy_side {
+	uintptr_t start;
+	size_t pitch; /* from row to row */
+	size_t slice; /* from slice to slice */
 };
 
-CUresult sim_copy(const struct sim_copy2d *shape, CUstream handle, bool per_thread, bool async);
+struct sim_copy_shape {
+	struct sim_copy_side dst;
+	struct sim_copy_side src;
+	size_t width; /* bytes */
+	size_t height;
+	size_t depth;
+};
+
+CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async);
 
 #endif

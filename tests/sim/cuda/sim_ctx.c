@@ -24,8 +24,9 @@ static __thread unsigned depth;
 static __thread struct thread_stream thread_streams[SIM_DEVICES_MAX * 2];
 
 static uint64_t next_id = 1;
+static struct sim_ctx *contexts; /* destroyed ones too: other threads may still have them on their stacks */
 
-static struct sim_ctx *ctx_new(struct sim_device *device, unsigned flags, bool primary)
+struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool primary)
 {
 	static const size_t limits[CU_LIMIT_MAX] = {
 		[CU_LIMIT_STACK_SIZE] = 1024,
@@ -42,14 +43,15 @@ static struct sim_ctx *ctx_new(struct sim_device *device, unsigned flags, bool p
 	ctx->primary = primary;
 	for (int i = 0; i < CU_LIMIT_MAX; i++)
 		ctx->limits[i] = limits[i];
+	ctx->next = contexts;
+	contexts = ctx;
 	sim_handle_add(ctx, SIM_KIND_CTX);
 	ctx->legacy = sim_stream_new(ctx, 0, 0);
 	ctx->legacy->legacy = true;
 	return ctx;
 }
 
-/* The struct itself stays: other threads may still have it on their stacks, and must be told so. */
-static void ctx_destroy(struct sim_ctx *ctx)
+void sim_ctx_destroy(struct sim_ctx *ctx)
 {
 	sim_sched_drain(ctx);
 	sim_handle_remove(ctx);
@@ -125,7 +127,7 @@ static CUresult ctx_create(CUcontext *ret_handle, unsigned flags, CUdevice ordin
 	SIM_TRY(sim_device_get(ordinal, &device));
 	if (!ret_handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	ctx = ctx_new(device, flags, false);
+	ctx = sim_ctx_new(device, flags, false);
 	*ret_handle = (CUcontext)ctx;
 	return ctx_push(*ret_handle);
 }
@@ -154,7 +156,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
 	SIM_TRY(sim_ready());
 	if (!sim_handle_is(handle, SIM_KIND_CTX) || ((struct sim_ctx *)handle)->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	ctx_destroy((struct sim_ctx *)handle);
+	sim_ctx_destroy((struct sim_ctx *)handle);
 	if (depth && stack[depth - 1] == (struct sim_ctx *)handle)
 		depth--;
 	return CUDA_SUCCESS;
@@ -326,117 +328,44 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	return CUDA_SUCCESS;
 }
 
-/* Device memory of every device lies in one address space: access is granted, and needs no book-keeping yet. */
+/* Memory of every device lies in one address space, so only the answers depend on this. */
+static CUresult peer_find(CUcontext handle, struct sim_ctx **ret_ctx, uint32_t *ret_bit)
+{
+	const struct sim_ctx *peer = (const struct sim_ctx *)handle;
+
+	SIM_TRY(sim_ctx_current(ret_ctx));
+	if (!sim_handle_is(peer, SIM_KIND_CTX))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (peer->device == (*ret_ctx)->device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*ret_bit = 1u << peer->device->ordinal;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
 	struct sim_ctx *ctx;
+	uint32_t bit;
 
 	SIM_ENTER(cuCtxEnablePeerAccess);
-	SIM_TRY(sim_ctx_current(&ctx));
+	SIM_TRY(peer_find(peer, &ctx, &bit));
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	return sim_handle_is(peer, SIM_KIND_CTX) && peer != (CUcontext)ctx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-
-CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice ordinal)
-{
-	struct sim_device *device;
-
-	SIM_ENTER(cuDevicePrimaryCtxRetain);
-	SIM_TRY(sim_device_get(ordinal, &device));
-	if (!handle)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device->primary)
-		device->primary = ctx_new(device, device->primary_flags, true);
-	device->primary_refs++;
-	*handle = (CUcontext)device->primary;
+	if (ctx->peers & bit)
+		return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+	ctx->peers |= bit;
 	return CUDA_SUCCESS;
 }
 
-static CUresult primary_end(struct sim_device *device)
+CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
-	if (device->primary)
-		ctx_destroy(device->primary);
-	device->primary = NULL;
-	return CUDA_SUCCESS;
-}
+	struct sim_ctx *ctx;
+	uint32_t bit;
 
-static CUresult primary_release(CUdevice ordinal)
-{
-	struct sim_device *device;
-
-	SIM_TRY(sim_device_get(ordinal, &device));
-	if (device->primary_refs == 0)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	return --device->primary_refs == 0 ? primary_end(device) : CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal)
-{
-	SIM_ENTER(cuDevicePrimaryCtxRelease);
-	return primary_release(ordinal);
-}
-
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
-{
-	SIM_ENTER(cuDevicePrimaryCtxRelease_v2);
-	return primary_release(ordinal);
-}
-
-static CUresult primary_reset(CUdevice ordinal)
-{
-	struct sim_device *device;
-
-	SIM_TRY(sim_device_get(ordinal, &device));
-	device->primary_refs = 0;
-	device->primary_flags = 0;
-	return primary_end(device);
-}
-
-CUresult cuDevicePrimaryCtxReset(CUdevice ordinal)
-{
-	SIM_ENTER(cuDevicePrimaryCtxReset);
-	return primary_reset(ordinal);
-}
-
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
-{
-	SIM_ENTER(cuDevicePrimaryCtxReset_v2);
-	return primary_reset(ordinal);
-}
-
-static CUresult primary_flags(CUdevice ordinal, unsigned flags)
-{
-	struct sim_device *device;
-
-	SIM_TRY(sim_device_get(ordinal, &device));
-	device->primary_flags = flags;
-	if (device->primary)
-		device->primary->flags = flags;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags)
-{
-	SIM_ENTER(cuDevicePrimaryCtxSetFlags);
-	return primary_flags(ordinal, flags);
-}
-
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags)
-{
-	SIM_ENTER(cuDevicePrimaryCtxSetFlags_v2);
-	return primary_flags(ordinal, flags);
-}
-
-CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned *flags, int *active)
-{
-	struct sim_device *device;
-
-	SIM_ENTER(cuDevicePrimaryCtxGetState);
-	SIM_TRY(sim_device_get(ordinal, &device));
-	if (!flags || !active)
-		return CUDA_ERROR_INVALID_VALUE;
-	*flags = device->primary ? device->primary->flags : device->primary_flags;
-	*active = device->primary != NULL;
+	SIM_ENTER(cuCtxDisablePeerAccess);
+	SIM_TRY(peer_find(peer, &ctx, &bit));
+	if (!(ctx->peers & bit))
+		return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+	ctx->peers &= ~bit;
 	return CUDA_SUCCESS;
 }

@@ -204,6 +204,20 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetByPCIBusId(CUdevice *ordinal, const char *id)
+{
+	unsigned domain, bus, slot;
+
+	SIM_ENTER(cuDeviceGetByPCIBusId);
+	SIM_TRY(sim_ready());
+	if (!ordinal || !id || sscanf(id, "%x:%x:%x", &domain, &bus, &slot) != 3)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (domain || slot || bus < 1 || bus > (unsigned)sim_conf()->devices)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*ordinal = (CUdevice)bus - 1;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer)
 {
 	struct sim_device *device;

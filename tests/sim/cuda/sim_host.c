@@ -1,14 +1,19 @@
 /* Host functions in streams: cuLaunchHostFunc and cuStreamAddCallback.
  *
- * They run on a thread of their own, as the driver's do, made for the first one. A thread inside the driver may hold
+ * They run on a thread of their own, as the driver's do, made at the first submission. A thread inside the driver may hold
  * locks of the program that a host function needs, so none ever runs one itself; only a call that must wait for the
- * stream waits for it. */
+ * stream waits for it.
+ *
+ * The same thread runs what is queued when the program has made no driver call for a while (SIM_IDLE_MS): a program
+ * may wait for its work by other means, on a variable that a host function sets or a copy writes. */
 #include "tests/sim/cuda/sim_host.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_conf.h"
+#include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_stream.h"
 
 static struct sim_stream *due; /* whose head host function shall run next; NULL = none */
@@ -31,33 +36,47 @@ static void host_run(struct sim_op *op)
 		call->function(call->data);
 }
 
+static void host_call(struct sim_stream *stream)
+{
+	sim_baton_give();
+	stream->head->run(stream->head);
+	sim_baton_take();
+	due = NULL;
+	stream->running = false;
+	sim_stream_complete(stream);
+	sim_baton_signal();
+}
+
 static void *host_thread(void *unused)
 {
+	unsigned long calls = 0;
+
 	sim_baton_take();
 	for (;;) {
-		struct sim_stream *stream = due;
-
-		if (!stream) {
+		if (due) {
+			host_call(due);
+		} else if (sim_conf()->idle_ms == 0) {
 			sim_baton_wait();
-			continue;
+		} else {
+			sim_baton_wait_for(sim_conf()->idle_ms);
+			if (!due && calls == sim_calls_total())
+				sim_sched_run_ready();
+			calls = sim_calls_total();
 		}
-		sim_baton_give();
-		stream->head->run(stream->head);
-		sim_baton_take();
-		due = NULL;
-		stream->running = false;
-		sim_stream_complete(stream);
-		sim_baton_signal();
 	}
 	return unused;
 }
 
 /* Signals of the program go to its own threads. */
-static void host_thread_start(void)
+void sim_host_start(void)
 {
+	static bool started;
 	sigset_t all, before;
 	pthread_t thread;
 
+	if (started)
+		return;
+	started = true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, NULL, host_thread, NULL) != 0)
@@ -68,13 +87,8 @@ static void host_thread_start(void)
 
 bool sim_host_begin(struct sim_stream *stream)
 {
-	static bool started;
-
 	if (due)
 		return false;
-	if (!started)
-		host_thread_start();
-	started = true;
 	stream->running = true;
 	due = stream;
 	sim_baton_signal();

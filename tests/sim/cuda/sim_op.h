@@ -26,7 +26,7 @@ struct sim_span {
 	bool write;
 };
 
-enum sim_op_kind { SIM_OP_COPY, SIM_OP_SET, SIM_OP_KERNEL, SIM_OP_EVENT, SIM_OP_WAIT, SIM_OP_HOST, SIM_OP_FREE };
+enum sim_op_kind { SIM_OP_COPY, SIM_OP_SET, SIM_OP_KERNEL, SIM_OP_EVENT, SIM_OP_WAIT, SIM_OP_HOST, SIM_OP_FREE, SIM_OP_PREFETCH };
 
 struct sim_op {
 	enum sim_op_kind kind;

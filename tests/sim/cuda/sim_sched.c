@@ -129,13 +129,13 @@ static void point_run(struct sim_point point)
 
 void sim_sched_submitted(struct sim_point point)
 {
+	sim_host_start();
 	if (sim_conf()->policy == SIM_IN_ORDER && !in_operation)
 		point_run(point);
 }
 
-/* What stayed behind a host function that has returned since. Running a point may complete other streams, so the walk
- * starts again after each. */
-static void tick_in_order(void)
+/* A step may complete the stream, so the walk starts again after each. */
+void sim_sched_run_ready(void)
 {
 	struct sim_stream *stream = sim_stream_busy_first();
 
@@ -174,8 +174,8 @@ void sim_sched_tick(void)
 
 	if (sim_conf()->policy == SIM_LATE || in_operation)
 		return;
-	if (sim_conf()->policy == SIM_IN_ORDER) {
-		tick_in_order();
+	if (sim_conf()->policy == SIM_IN_ORDER) { /* what stayed behind a host function that has returned since */
+		sim_sched_run_ready();
 		return;
 	}
 	if (!random_state)

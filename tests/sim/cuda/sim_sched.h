@@ -11,6 +11,9 @@
 /* At the start of every driver call: the policies that run work unasked do so here. */
 void sim_sched_tick(void);
 
+/* Runs everything that can run. */
+void sim_sched_run_ready(void);
+
 /* After a submission. */
 void sim_sched_submitted(struct sim_point point);
 

@@ -82,6 +82,51 @@ RT_TWIN(cudaMemcpy2DAsync, _ptsz,
 	return rt_result(d->cuMemcpy2DAsync(&shape, stream));
 }
 
+/* Pitched memory on both sides; arrays are not simulated. */
+static CUresult shape_3d(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p)
+{
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (p->srcArray || p->dstArray)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*shape = (CUDA_MEMCPY3D){
+		.srcXInBytes = p->srcPos.x,
+		.srcY = p->srcPos.y,
+		.srcZ = p->srcPos.z,
+		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.srcDevice = DEVICE(p->srcPtr.ptr),
+		.srcPitch = p->srcPtr.pitch,
+		.srcHeight = p->srcPtr.ysize,
+		.dstXInBytes = p->dstPos.x,
+		.dstY = p->dstPos.y,
+		.dstZ = p->dstPos.z,
+		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.dstDevice = DEVICE(p->dstPtr.ptr),
+		.dstPitch = p->dstPtr.pitch,
+		.dstHeight = p->dstPtr.ysize,
+		.WidthInBytes = p->extent.width,
+		.Height = p->extent.height,
+		.Depth = p->extent.depth,
+	};
+	return CUDA_SUCCESS;
+}
+
+RT_TWIN(cudaMemcpy3D, _ptds, (const struct cudaMemcpy3DParms *p), (p))
+{
+	CUDA_MEMCPY3D shape;
+	CUresult result = shape_3d(&shape, p);
+
+	return rt_result(result == CUDA_SUCCESS ? d->cuMemcpy3D(&shape) : result);
+}
+
+RT_TWIN(cudaMemcpy3DAsync, _ptsz, (const struct cudaMemcpy3DParms *p, cudaStream_t stream), (p, stream))
+{
+	CUDA_MEMCPY3D shape;
+	CUresult result = shape_3d(&shape, p);
+
+	return rt_result(result == CUDA_SUCCESS ? d->cuMemcpy3DAsync(&shape, stream) : result);
+}
+
 static CUresult peer_contexts(int dst_device, CUcontext *dst, int src_device, CUcontext *src)
 {
 	CUresult result = rt.cuDevicePrimaryCtxRetain(dst, dst_device);

@@ -99,6 +99,28 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 	return rt_result(result == CUDA_SUCCESS ? rt.cuCtxEnablePeerAccess(context, flags) : result);
 }
 
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+	CUcontext context;
+	CUresult result;
+
+	RT_ENTER();
+	result = rt.cuDevicePrimaryCtxRetain(&context, peer);
+	return rt_result(result == CUDA_SUCCESS ? rt.cuCtxDisablePeerAccess(context) : result);
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+	RT_ENTER();
+	return rt_result(rt.cuProfilerStart());
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+	RT_ENTER();
+	return rt_result(rt.cuProfilerStop());
+}
+
 cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 {
 	RT_ENTER();

@@ -55,6 +55,11 @@ RT_TWIN(cudaStreamGetPriority, _ptsz, (cudaStream_t stream, int *priority), (str
 	return rt_result(d->cuStreamGetPriority(stream, priority));
 }
 
+RT_TWIN(cudaStreamGetDevice, _ptsz, (cudaStream_t stream, int *device), (stream, device))
+{
+	return rt_result(d->cuStreamGetDevice ? d->cuStreamGetDevice(stream, device) : CUDA_ERROR_NOT_SUPPORTED);
+}
+
 RT_TWIN(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, enum cudaStreamCaptureStatus *status), (stream, status))
 {
 	return rt_result(d->cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status));
