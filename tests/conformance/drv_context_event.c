@@ -1,4 +1,5 @@
-/* Rule (H1): cuCtxRecordEvent covers all work of the context submitted before it, and cuCtxWaitEvent holds all later. */
+/* Rule (H1): cuCtxRecordEvent covers all work of the context submitted before it, and cuCtxWaitEvent holds all later.
+ */
 #include "tests/conformance/rule_drv.h"
 
 int main(void)

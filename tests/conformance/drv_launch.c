@@ -18,8 +18,8 @@ int main(void)
 	size_t packed_bytes = sizeof(packed), offset = 9, size = 9;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &packed_bytes,
 			 CU_LAUNCH_PARAM_END};
-	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1,
-				 .blockDimZ = 1};
+	CUlaunchConfig config = {
+	    .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
 	CUfunction function, from_kernel, missing;
 	CUlibrary library;
 	CUkernel kernel;

@@ -9,8 +9,7 @@
 cudaError_t cudaFree(void *pointer);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaGetDeviceProperties_v2(void *prop, int device);
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-				     unsigned long long *id);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id);
 
 int main(void)
 {

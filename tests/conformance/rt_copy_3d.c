@@ -10,9 +10,7 @@ enum { W = 24, H = 6, D = 4 };
 int main(void)
 {
 	static unsigned char host[D][H][W], back[D][H][W];
-	struct cudaMemcpy3DParms in = {.srcPtr = {host, W, W, H},
-				       .extent = {W, H, D},
-				       .kind = cudaMemcpyHostToDevice};
+	struct cudaMemcpy3DParms in = {.srcPtr = {host, W, W, H}, .extent = {W, H, D}, .kind = cudaMemcpyHostToDevice};
 	struct cudaMemcpy3DParms out = {.dstPtr = {back, W, W, H},
 					.srcPos = {4, 1, 2},
 					.dstPos = {0, 2, 1},

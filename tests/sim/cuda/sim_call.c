@@ -21,9 +21,9 @@ static bool forked; /* from a process that had made a driver call */
 
 static struct {
 	unsigned long calls; /* since the start of the process */
-	unsigned due;        /* calls until the armed fault fires; 0 = disarmed */
-	unsigned fired;      /* faults delivered */
-	CUresult code;       /* what the armed fault returns */
+	unsigned due;	     /* calls until the armed fault fires; 0 = disarmed */
+	unsigned fired;	     /* faults delivered */
+	CUresult code;	     /* what the armed fault returns */
 } fns[SIM_FN_COUNT];
 
 static const char *const symbols[SIM_FN_COUNT] = {

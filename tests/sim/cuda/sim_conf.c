@@ -9,18 +9,18 @@
 #include <string.h>
 
 static struct sim_conf conf = {
-	.policy = SIM_LATE,
-	.seed = 1,
-	.devices = 1,
-	.memory_bytes = 1ull << 30,
-	.driver_version = 13000,
-	.idle_ms = 1000,
+    .policy = SIM_LATE,
+    .seed = 1,
+    .devices = 1,
+    .memory_bytes = 1ull << 30,
+    .driver_version = 13000,
+    .idle_ms = 1000,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *const policies[] = {
-	[SIM_LATE] = "late",	 [SIM_IN_ORDER] = "in-order", [SIM_RANDOM] = "random",
-	[SIM_STARVE] = "starve", [SIM_PRIORITY] = "priority",
+    [SIM_LATE] = "late",     [SIM_IN_ORDER] = "in-order", [SIM_RANDOM] = "random",
+    [SIM_STARVE] = "starve", [SIM_PRIORITY] = "priority",
 };
 
 static void conf_refuse(const char *key, const char *value, const char *wanted)

@@ -16,12 +16,12 @@ enum sim_policy {
 
 struct sim_conf {
 	enum sim_policy policy; /* SIM_POLICY=late|in-order|random|starve|priority */
-	uint64_t seed;          /* SIM_SEED, default 1 */
-	int devices;            /* SIM_DEVICES, 0..16, default 1 */
-	uint64_t memory_bytes;  /* SIM_MEMORY per device, suffixes K, M, G; default 1G */
-	int driver_version;     /* SIM_DRIVER_VERSION, default 13000 */
-	unsigned idle_ms;       /* SIM_IDLE_MS: queued work runs after that long without a driver call, so that a program
-				 * that waits for it by other means goes on; 0 = never; default 1000 */
+	uint64_t seed;		/* SIM_SEED, default 1 */
+	int devices;		/* SIM_DEVICES, 0..16, default 1 */
+	uint64_t memory_bytes;	/* SIM_MEMORY per device, suffixes K, M, G; default 1G */
+	int driver_version;	/* SIM_DRIVER_VERSION, default 13000 */
+	unsigned idle_ms; /* SIM_IDLE_MS: queued work runs after that long without a driver call, so that a program
+			   * that waits for it by other means goes on; 0 = never; default 1000 */
 };
 
 const struct sim_conf *sim_conf(void);

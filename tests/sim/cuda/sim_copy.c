@@ -53,8 +53,7 @@ static void copy_run(struct sim_op *op)
 	struct copy *copy = (struct copy *)op->payload;
 	const struct sim_copy_shape *shape = &copy->shape;
 
-	if (side_accessible(&shape->dst, shape, true) &&
-	    (copy->staged || side_accessible(&shape->src, shape, false)))
+	if (side_accessible(&shape->dst, shape, true) && (copy->staged || side_accessible(&shape->src, shape, false)))
 		rows_move(shape, shape->dst, copy->staged ? side_staged(copy) : shape->src);
 	else
 		copy->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;

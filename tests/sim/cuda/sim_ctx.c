@@ -29,9 +29,9 @@ static struct sim_ctx *contexts; /* destroyed ones too: other threads may still 
 struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool primary)
 {
 	static const size_t limits[CU_LIMIT_MAX] = {
-		[CU_LIMIT_STACK_SIZE] = 1024,
-		[CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
-		[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
+	    [CU_LIMIT_STACK_SIZE] = 1024,
+	    [CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
+	    [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
 	};
 	struct sim_ctx *ctx = calloc(1, sizeof(*ctx));
 

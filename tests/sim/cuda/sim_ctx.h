@@ -11,11 +11,11 @@ struct sim_ctx {
 	struct sim_device *device;
 	unsigned flags;
 	bool primary;
-	CUresult sticky;            /* an error that every later call in this context returns */
+	CUresult sticky;	    /* an error that every later call in this context returns */
 	struct sim_stream *legacy;  /* the NULL stream */
 	struct sim_stream *streams; /* all of it, the legacy and per-thread ones included; through stream->next */
 	size_t limits[CU_LIMIT_MAX];
-	uint32_t peers; /* bit d: peer access to device d is enabled */
+	uint32_t peers;	      /* bit d: peer access to device d is enabled */
 	struct sim_ctx *next; /* in the list of all that ever were */
 };
 

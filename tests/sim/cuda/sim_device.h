@@ -13,8 +13,8 @@ struct sim_device {
 	uint64_t capacity_bytes;
 	uint64_t used_bytes; /* <= capacity_bytes; every physical byte that some allocation, handle or pool holds */
 	struct sim_ctx *primary;
-	unsigned primary_refs;  /* retains not yet released; the primary context is active while > 0 */
-	unsigned primary_flags; /* for the next activation */
+	unsigned primary_refs;	       /* retains not yet released; the primary context is active while > 0 */
+	unsigned primary_flags;	       /* for the next activation */
 	struct sim_pool *default_pool; /* made at first use */
 	struct sim_pool *current_pool; /* what cuMemAllocAsync uses; NULL = default_pool */
 };

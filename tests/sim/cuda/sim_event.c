@@ -17,7 +17,7 @@ struct sim_event {
 	struct sim_point *points; /* of the newest record: one, or one per stream for a whole context */
 	unsigned point_count;
 	struct sim_stamp *stamp; /* of the newest record */
-	struct sim_event *next;  /* in the list of all */
+	struct sim_event *next;	 /* in the list of all */
 	struct sim_event **link; /* what points to us there */
 };
 

@@ -1,8 +1,8 @@
 /* Host functions in streams: cuLaunchHostFunc and cuStreamAddCallback.
  *
- * They run on a thread of their own, as the driver's do, made at the first submission. A thread inside the driver may hold
- * locks of the program that a host function needs, so none ever runs one itself; only a call that must wait for the
- * stream waits for it.
+ * They run on a thread of their own, as the driver's do, made at the first submission. A thread inside the driver may
+ * hold locks of the program that a host function needs, so none ever runs one itself; only a call that must wait for
+ * the stream waits for it.
  *
  * The same thread runs what is queued when the program has made no driver call for a while (SIM_IDLE_MS): a program
  * may wait for its work by other means, on a variable that a host function sets or a copy writes. */
@@ -19,9 +19,9 @@
 static struct sim_stream *due; /* whose head host function shall run next; NULL = none */
 
 struct host_call {
-	CUhostFn function;          /* one of the two */
+	CUhostFn function; /* one of the two */
 	CUstreamCallback callback;
-	CUstream handle;            /* as the program gave it */
+	CUstream handle; /* as the program gave it */
 	struct sim_ctx *ctx;
 	void *data;
 };

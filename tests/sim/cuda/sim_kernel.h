@@ -15,7 +15,7 @@ struct sim_kernel {
 	unsigned param_count;
 	size_t param_sizes[SIM_PARAMS_MAX];
 	size_t param_offsets[SIM_PARAMS_MAX]; /* naturally aligned, at most to 16 */
-	size_t param_bytes;                   /* of the whole buffer */
+	size_t param_bytes;		      /* of the whole buffer */
 	struct sim_kernel *next;
 };
 

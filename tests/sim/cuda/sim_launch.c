@@ -99,11 +99,11 @@ static CUresult launch_submit(const CUlaunchConfig *config, const void *handle, 
 	for (unsigned i = 0; i < function->kernel->param_count; i++)
 		launch->params[i] = launch->values + function->kernel->param_offsets[i];
 	launch->seen = (struct sim_launch){
-		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-		.shared_bytes = config->sharedMemBytes,
-		.param_count = function->kernel->param_count,
-		.params = launch->params,
+	    .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+	    .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+	    .shared_bytes = config->sharedMemBytes,
+	    .param_count = function->kernel->param_count,
+	    .params = launch->params,
 	};
 	op->run = launch_run;
 	params_touch(op, launch);

@@ -28,12 +28,8 @@ static CUresult device_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, enum s
 		sim_device_discharge(ctx->device, whole);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	sim_range_add((struct sim_range){.start = start,
-					 .size_bytes = size_bytes,
-					 .kind = kind,
-					 .ctx = ctx,
-					 .device = ctx->device,
-					 .flags = flags});
+	sim_range_add((struct sim_range){
+	    .start = start, .size_bytes = size_bytes, .kind = kind, .ctx = ctx, .device = ctx->device, .flags = flags});
 	*ret_pointer = start;
 	return CUDA_SUCCESS;
 }

@@ -11,7 +11,7 @@ struct sim_module;
 struct sim_function {
 	const struct sim_kernel *kernel;
 	struct sim_module *module;
-	bool from_library; /* a CUkernel: cuFuncGetParamInfo refuses it */
+	bool from_library;	   /* a CUkernel: cuFuncGetParamInfo refuses it */
 	struct sim_function *twin; /* of a CUkernel: the CUfunction it gives */
 	struct sim_function *next; /* in its module */
 	int attributes[CU_FUNC_ATTRIBUTE_MAX];

@@ -26,19 +26,28 @@ struct sim_span {
 	bool write;
 };
 
-enum sim_op_kind { SIM_OP_COPY, SIM_OP_SET, SIM_OP_KERNEL, SIM_OP_EVENT, SIM_OP_WAIT, SIM_OP_HOST, SIM_OP_FREE, SIM_OP_PREFETCH };
+enum sim_op_kind {
+	SIM_OP_COPY,
+	SIM_OP_SET,
+	SIM_OP_KERNEL,
+	SIM_OP_EVENT,
+	SIM_OP_WAIT,
+	SIM_OP_HOST,
+	SIM_OP_FREE,
+	SIM_OP_PREFETCH
+};
 
 struct sim_op {
 	enum sim_op_kind kind;
-	uint64_t seq;   /* number within its stream, from 1 */
+	uint64_t seq;	/* number within its stream, from 1 */
 	unsigned steps; /* still to run, at least 1 while queued */
 	struct sim_op *next;
 	struct sim_point *after; /* owned */
 	unsigned after_count;
 	struct sim_span *spans; /* owned */
 	unsigned span_count;
-	bool host_code;                  /* the program's code: runs on the host thread of sim_host.c */
-	void (*run)(struct sim_op *op);  /* NULL = nothing to do */
+	bool host_code;			 /* the program's code: runs on the host thread of sim_host.c */
+	void (*run)(struct sim_op *op);	 /* NULL = nothing to do */
 	void (*drop)(struct sim_op *op); /* frees what `payload` owns; may be NULL */
 	_Alignas(16) unsigned char payload[];
 };

@@ -15,8 +15,8 @@ uintptr_t sim_pages_map(size_t size_bytes)
 
 	if (whole < size_bytes || whole + SIM_PAGE_BYTES < whole)
 		return 0;
-	start = mmap(NULL, whole + SIM_PAGE_BYTES, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	start = mmap(NULL, whole + SIM_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+		     -1, 0);
 	if (start == MAP_FAILED)
 		return 0;
 	mprotect(start + whole, SIM_PAGE_BYTES, PROT_NONE);

@@ -118,7 +118,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 	if (!attributes || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < count; i++) {
-		CUresult result = range ? range_answer(data[i], attributes[i], range, pointer) : CUDA_ERROR_INVALID_VALUE;
+		CUresult result =
+		    range ? range_answer(data[i], attributes[i], range, pointer) : CUDA_ERROR_INVALID_VALUE;
 
 		if (result == CUDA_ERROR_NOT_SUPPORTED)
 			return CUDA_ERROR_INVALID_VALUE;

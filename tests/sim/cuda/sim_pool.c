@@ -138,11 +138,8 @@ static struct block *pool_grow(struct sim_pool *pool, size_t size_bytes)
 	if (!start || !block)
 		abort();
 	block->whole_bytes = whole;
-	block->range = sim_range_add((struct sim_range){.start = start,
-							.size_bytes = size_bytes,
-							.kind = SIM_RANGE_POOL,
-							.device = pool->device,
-							.pool = pool});
+	block->range = sim_range_add((struct sim_range){
+	    .start = start, .size_bytes = size_bytes, .kind = SIM_RANGE_POOL, .device = pool->device, .pool = pool});
 	block->next = pool->blocks;
 	pool->blocks = block;
 	pool->reserved_bytes += whole;
@@ -206,7 +203,7 @@ static CUresult pool_find(CUmemoryPool handle, struct sim_pool **ret_pool)
 	return CUDA_SUCCESS;
 }
 
-SIM_TWIN(cuMemAllocAsync, _ptsz, (CUdeviceptr *pointer, size_t size_bytes, CUstream handle),
+SIM_TWIN(cuMemAllocAsync, _ptsz, (CUdeviceptr * pointer, size_t size_bytes, CUstream handle),
 	 (pointer, size_bytes, handle))
 {
 	struct sim_stream *stream;
@@ -216,7 +213,7 @@ SIM_TWIN(cuMemAllocAsync, _ptsz, (CUdeviceptr *pointer, size_t size_bytes, CUstr
 }
 
 SIM_TWIN(cuMemAllocFromPoolAsync, _ptsz,
-	 (CUdeviceptr *pointer, size_t size_bytes, CUmemoryPool pool_handle, CUstream handle),
+	 (CUdeviceptr * pointer, size_t size_bytes, CUmemoryPool pool_handle, CUstream handle),
 	 (pointer, size_bytes, pool_handle, handle))
 {
 	struct sim_stream *stream;

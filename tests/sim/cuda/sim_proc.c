@@ -46,7 +46,8 @@ static void proc_log(const char *name, int version, cuuint64_t flags)
 
 	if (fd < 0)
 		return;
-	length = snprintf(line, sizeof(line), "%s %d %llu\n", *name ? name : "\"\"", version, (unsigned long long)flags);
+	length =
+	    snprintf(line, sizeof(line), "%s %d %llu\n", *name ? name : "\"\"", version, (unsigned long long)flags);
 	if (write(fd, line, (size_t)length) != length)
 		fprintf(stderr, "gpushim-sim: cannot write %s\n", path);
 	close(fd);

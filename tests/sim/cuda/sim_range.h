@@ -12,22 +12,22 @@ struct sim_pool;
 enum sim_range_kind {
 	SIM_RANGE_DEVICE,     /* cuMemAlloc: dies with its context */
 	SIM_RANGE_MANAGED,    /* cuMemAllocManaged: likewise */
-	SIM_RANGE_HOST,       /* cuMemHostAlloc: likewise */
+	SIM_RANGE_HOST,	      /* cuMemHostAlloc: likewise */
 	SIM_RANGE_REGISTERED, /* cuMemHostRegister: the memory is the program's */
-	SIM_RANGE_POOL,       /* cuMemAllocAsync: belongs to its pool */
-	SIM_RANGE_VMM         /* cuMemMap: one mapping */
+	SIM_RANGE_POOL,	      /* cuMemAllocAsync: belongs to its pool */
+	SIM_RANGE_VMM	      /* cuMemMap: one mapping */
 };
 
 struct sim_range {
 	uintptr_t start;
 	size_t size_bytes; /* as asked for */
 	enum sim_range_kind kind;
-	struct sim_ctx *ctx;          /* NULL for POOL and VMM */
-	struct sim_device *device;    /* where the bytes are, or whose context registered them */
-	uint64_t buffer_id;           /* never reused */
-	unsigned flags;               /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
-	struct sim_pool *pool;        /* POOL */
-	struct sim_physical *memory;  /* VMM */
+	struct sim_ctx *ctx;		 /* NULL for POOL and VMM */
+	struct sim_device *device;	 /* where the bytes are, or whose context registered them */
+	uint64_t buffer_id;		 /* never reused */
+	unsigned flags;			 /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
+	struct sim_pool *pool;		 /* POOL */
+	struct sim_physical *memory;	 /* VMM */
 	uint8_t access[SIM_DEVICES_MAX]; /* VMM: the CUmemAccess_flags that cuMemSetAccess granted, by device */
 };
 

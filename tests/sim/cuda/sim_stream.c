@@ -54,8 +54,8 @@ CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **r
 		return (*ret_stream)->ctx->sticky;
 	}
 	SIM_TRY(sim_ctx_current(&ctx));
-	*ret_stream = handle == CU_STREAM_PER_THREAD || (handle == NULL && per_thread) ? sim_ctx_thread_stream(ctx)
-										       : ctx->legacy;
+	*ret_stream =
+	    handle == CU_STREAM_PER_THREAD || (handle == NULL && per_thread) ? sim_ctx_thread_stream(ctx) : ctx->legacy;
 	return CUDA_SUCCESS;
 }
 

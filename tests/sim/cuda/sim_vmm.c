@@ -337,8 +337,8 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemExportToShareableHandle(void *ret_fd, CUmemGenericAllocationHandle handle,
-				      CUmemAllocationHandleType type, unsigned long long flags)
+CUresult cuMemExportToShareableHandle(void *ret_fd, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+				      unsigned long long flags)
 {
 	struct sim_physical *physical;
 	int fd;

@@ -16,7 +16,7 @@ struct sim_physical {
 	CUmemAllocationProp prop;
 	uint64_t id; /* CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID */
 	int fd;
-	bool imported;        /* the exporter is charged, not we */
+	bool imported;	      /* the exporter is charged, not we */
 	unsigned handle_refs; /* create, import and retain, less release */
 	unsigned mappings;
 };

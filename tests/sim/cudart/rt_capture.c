@@ -14,10 +14,10 @@ static cudaError_t capture_info(const struct rt_streamed *d, cudaStream_t stream
 
 #if SIM_CUDART_MAJOR == 12
 #pragma GCC visibility push(default)
-cudaError_t rt12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id)
-	__asm__("cudaStreamGetCaptureInfo");
-cudaError_t rt12_capture_info_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id)
-	__asm__("cudaStreamGetCaptureInfo_ptsz");
+cudaError_t rt12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+			      unsigned long long *id) __asm__("cudaStreamGetCaptureInfo");
+cudaError_t rt12_capture_info_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+				   unsigned long long *id) __asm__("cudaStreamGetCaptureInfo_ptsz");
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
 					unsigned long long *id, cudaGraph_t *graph,
 					const cudaGraphNode_t **dependencies, size_t *count);
@@ -27,8 +27,8 @@ cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, enum cudaStreamCapt
 					size_t *count);
 #pragma GCC visibility pop
 
-RT_TWIN(rt12_capture_info, _ptsz,
-	(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id), (stream, status, id))
+RT_TWIN(rt12_capture_info, _ptsz, (cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id),
+	(stream, status, id))
 {
 	return capture_info(d, stream, status, id, NULL, NULL, NULL, NULL);
 }

@@ -44,14 +44,14 @@ static bool shape_2d(CUDA_MEMCPY2D *shape, void *dst, size_t dst_pitch, const vo
 		     size_t height)
 {
 	*shape = (CUDA_MEMCPY2D){
-		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-		.srcDevice = DEVICE(src),
-		.srcPitch = src_pitch,
-		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-		.dstDevice = DEVICE(dst),
-		.dstPitch = dst_pitch,
-		.WidthInBytes = width,
-		.Height = height,
+	    .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+	    .srcDevice = DEVICE(src),
+	    .srcPitch = src_pitch,
+	    .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+	    .dstDevice = DEVICE(dst),
+	    .dstPitch = dst_pitch,
+	    .WidthInBytes = width,
+	    .Height = height,
 	};
 	return width <= dst_pitch && width <= src_pitch;
 }
@@ -90,23 +90,23 @@ static CUresult shape_3d(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p
 	if (p->srcArray || p->dstArray)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	*shape = (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcPos.x,
-		.srcY = p->srcPos.y,
-		.srcZ = p->srcPos.z,
-		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-		.srcDevice = DEVICE(p->srcPtr.ptr),
-		.srcPitch = p->srcPtr.pitch,
-		.srcHeight = p->srcPtr.ysize,
-		.dstXInBytes = p->dstPos.x,
-		.dstY = p->dstPos.y,
-		.dstZ = p->dstPos.z,
-		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-		.dstDevice = DEVICE(p->dstPtr.ptr),
-		.dstPitch = p->dstPtr.pitch,
-		.dstHeight = p->dstPtr.ysize,
-		.WidthInBytes = p->extent.width,
-		.Height = p->extent.height,
-		.Depth = p->extent.depth,
+	    .srcXInBytes = p->srcPos.x,
+	    .srcY = p->srcPos.y,
+	    .srcZ = p->srcPos.z,
+	    .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+	    .srcDevice = DEVICE(p->srcPtr.ptr),
+	    .srcPitch = p->srcPtr.pitch,
+	    .srcHeight = p->srcPtr.ysize,
+	    .dstXInBytes = p->dstPos.x,
+	    .dstY = p->dstPos.y,
+	    .dstZ = p->dstPos.z,
+	    .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+	    .dstDevice = DEVICE(p->dstPtr.ptr),
+	    .dstPitch = p->dstPtr.pitch,
+	    .dstHeight = p->dstPtr.ysize,
+	    .WidthInBytes = p->extent.width,
+	    .Height = p->extent.height,
+	    .Depth = p->extent.depth,
 	};
 	return CUDA_SUCCESS;
 }

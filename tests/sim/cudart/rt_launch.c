@@ -84,9 +84,7 @@ static cudaError_t launch_handle(const void *host, CUfunction *ret_handle)
 		return error;
 	if (!found && rt.cuFuncGetName(&name, (CUfunction)host) != CUDA_SUCCESS)
 		return cudaErrorInvalidDeviceFunction;
-	*ret_handle = !found		      ? (CUfunction)host
-		      : SIM_CUDART_MAJOR == 12 ? found->function
-					       : (CUfunction)found->kernel;
+	*ret_handle = !found ? (CUfunction)host : SIM_CUDART_MAJOR == 12 ? found->function : (CUfunction)found->kernel;
 	return cudaSuccess;
 }
 
@@ -132,16 +130,16 @@ RT_TWIN(cudaLaunchKernelExC, _ptsz, (const cudaLaunchConfig_t *config, const voi
 	if (error != cudaSuccess)
 		return rt_result((CUresult)error);
 	driver = (CUlaunchConfig){
-		.gridDimX = config->gridDim.x,
-		.gridDimY = config->gridDim.y,
-		.gridDimZ = config->gridDim.z,
-		.blockDimX = config->blockDim.x,
-		.blockDimY = config->blockDim.y,
-		.blockDimZ = config->blockDim.z,
-		.sharedMemBytes = (unsigned)config->dynamicSmemBytes,
-		.hStream = config->stream,
-		.attrs = (CUlaunchAttribute *)config->attrs,
-		.numAttrs = config->numAttrs,
+	    .gridDimX = config->gridDim.x,
+	    .gridDimY = config->gridDim.y,
+	    .gridDimZ = config->gridDim.z,
+	    .blockDimX = config->blockDim.x,
+	    .blockDimY = config->blockDim.y,
+	    .blockDimZ = config->blockDim.z,
+	    .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+	    .hStream = config->stream,
+	    .attrs = (CUlaunchAttribute *)config->attrs,
+	    .numAttrs = config->numAttrs,
 	};
 	return rt_result(d->cuLaunchKernelEx(&driver, handle, args, NULL));
 }
@@ -225,9 +223,8 @@ cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attrib
 
 	RT_ENTER();
 	error = launch_handle(host, &handle);
-	return rt_result(error == cudaSuccess
-				 ? rt.cuFuncSetAttribute(handle, (CUfunction_attribute)attribute, value)
-				 : (CUresult)error);
+	return rt_result(error == cudaSuccess ? rt.cuFuncSetAttribute(handle, (CUfunction_attribute)attribute, value)
+					      : (CUresult)error);
 }
 
 /* Start-up code of nvcc objects. A fat binary's handle is never looked into. */

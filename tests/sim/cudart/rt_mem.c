@@ -115,13 +115,13 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 	if (result != CUDA_SUCCESS)
 		return rt_result(result);
 	*attributes = (struct cudaPointerAttributes){
-		.type = managed                       ? cudaMemoryTypeManaged
-			: type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
-			: type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
-						       : cudaMemoryTypeUnregistered,
-		.device = ordinal,
-		.devicePointer = device,
-		.hostPointer = type ? host : (void *)(uintptr_t)pointer,
+	    .type = managed			   ? cudaMemoryTypeManaged
+		    : type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
+		    : type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
+						   : cudaMemoryTypeUnregistered,
+	    .device = ordinal,
+	    .devicePointer = device,
+	    .hostPointer = type ? host : (void *)(uintptr_t)pointer,
 	};
 	return cudaSuccess;
 }

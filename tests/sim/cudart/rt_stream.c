@@ -77,8 +77,7 @@ RT_TWIN(cudaLaunchHostFunc, _ptsz, (cudaStream_t stream, cudaHostFn_t fn, void *
 }
 
 /* CUresult and cudaError_t have the same values, so the callback types agree. */
-RT_TWIN(cudaStreamAddCallback, _ptsz,
-	(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags),
+RT_TWIN(cudaStreamAddCallback, _ptsz, (cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags),
 	(stream, callback, data, flags))
 {
 	return rt_result(d->cuStreamAddCallback(stream, (CUstreamCallback)(void *)callback, data, flags));
