@@ -96,3 +96,15 @@ int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret
 	gsb_lock_release(&allocator->lock);
 	return block != NULL ? GS_OK : GS_E_NOT_FOUND;
 }
+
+bool gsa_holds(struct gsa *allocator, uint64_t address)
+{
+	struct gsa_segment *segment;
+	bool holds;
+
+	gsb_lock_acquire(&allocator->lock);
+	segment = gsa_map_floor(&allocator->segments, address);
+	holds = segment != NULL && address >= segment->address && address - segment->address < segment->mapped_bytes;
+	gsb_lock_release(&allocator->lock);
+	return holds;
+}

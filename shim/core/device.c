@@ -149,6 +149,17 @@ struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_bloc
 	return NULL;
 }
 
+bool gs_device_holds(uint64_t address)
+{
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && gsa_holds(device->allocator, address))
+			return true;
+	}
+	return false;
+}
+
 void gs_device_add_peer(struct gs_device *device, CUdevice peer)
 {
 	uint64_t bit = 1ull << peer;

@@ -40,6 +40,9 @@ struct gs_device *gs_device_used(CUdevice device);
 /* The used device whose allocator has a live block at or around the address; NULL. */
 struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_block);
 
+/* The address lies in memory that some allocator holds, live or free. */
+bool gs_device_holds(uint64_t address);
+
 /* Lets a device read and write all memory of another that we serve, past and future (cuCtxEnablePeerAccess). */
 void gs_device_add_peer(struct gs_device *device, CUdevice peer);
 

@@ -215,6 +215,13 @@ static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 	return result;
 }
 
+/* No live block, but memory that we keep: the program has freed it. The driver would do so again if it is a plain
+ * allocation that we cache. */
+static bool freed_before(const struct gs_device *device, CUdeviceptr dptr)
+{
+	return device == NULL && dptr != 0 && gs_device_holds(dptr);
+}
+
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
 	struct gsa_block_info block;
@@ -231,6 +238,8 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 			return CUDA_SUCCESS;
 		}
 	}
+	if (freed_before(device, dptr))
+		return CUDA_ERROR_INVALID_VALUE;
 	result = real(dptr);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_free(dptr);
@@ -251,6 +260,8 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 		gs_note_free(device, &block, stream.id);
 		return CUDA_SUCCESS;
 	}
+	if (freed_before(device, dptr))
+		return CUDA_ERROR_INVALID_VALUE;
 	result = real(dptr, hStream);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_free(dptr);
