@@ -68,6 +68,9 @@ static void correct_attribute(CUpointer_attribute attribute, const struct gsa_bl
 	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
 		*(unsigned long long *)data = block->serial;
 		break;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: /* our handles hold other blocks too */
+		*(unsigned int *)data = 0;
+		break;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)data = (CUmemoryPool)(uintptr_t)block->pool;
 		break;
