@@ -40,10 +40,10 @@ is 'strict: the line, and that it ends' "$(grep -c '^gpushim: ' "$folder/err")" 
 unset GPUSHIM_ALLOC_CONF
 same 'where nothing can be written' true
 for place in "$folder/no/such/folder" "$folder/out"; do
-	GPUSHIM_ALLOC_CONF=snapshot_dir:$place same "snapshot_dir ${place##*/}: the program's results and status" \
+	GPUSHIM_ALLOC_CONF=snapshot:exit,snapshot_dir:$place same "snapshot_dir ${place##*/}: the program's results and status" \
 		--memory 256M "$programs/rt_oom"
 	is "snapshot_dir ${place##*/}: no snapshot" "$(find "$folder" -name 'gpushim.*')" ''
-	is "snapshot_dir ${place##*/}: one line about it" "$(grep -c "${place##*/}" <<<"$said")" 1
+	is "snapshot_dir ${place##*/}: one line about it" "$(grep -c "^gpushim: no snapshot $place/" <<<"$said")" 1
 done
 GPUSHIM_ALLOC_CONF=snapshot:off sim "$programs/rt_mix" 1 50
 is 'snapshot:off: no file, nothing said' "$(find "$folder" -name 'gpushim.*')$(cat "$folder/err")" ''
