@@ -1,4 +1,5 @@
-/* Sharing device memory with other processes. Plain memory and foreign handles are the driver's. */
+/* Sharing device memory with other processes. Plain memory, foreign handles and stream-ordered memory, which cannot be
+ * shared this way, are the driver's. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/base/err.h"
@@ -12,7 +13,8 @@ CUresult gs_on_cuIpcGetMemHandle(struct gs_call *call, PFN_cuIpcGetMemHandle_v40
 	const struct gs_device *device = pHandle != NULL && dptr != 0 ? gs_device_of(dptr, &block) : NULL;
 
 	(void)call;
-	if (device != NULL && !block.plain && gs_ipc_export(device, &block, pHandle) == GS_OK)
+	if (device != NULL && !block.plain && block.origin == GSA_ORIGIN_LEGACY &&
+	    gs_ipc_export(device, &block, pHandle) == GS_OK)
 		return CUDA_SUCCESS;
 	return real(pHandle, dptr);
 }
