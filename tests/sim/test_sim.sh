@@ -58,6 +58,8 @@ like 'calls are counted' "$(cat "$folder/calls")" 'cuMemFree_v2 1'
 is 'and only those that were made' "$(grep -c '^cuMemAllocAsync ' "$folder/calls")" 0
 SIM_LOG_PROC_ADDRESS=$folder/asked sim "$rules/rt_start"
 like 'the runtime asks by name, version and flags' "$(cat "$folder/asked")" 'cuLaunchKernel 7000 2'
+errors=$(sim "$rules/drv_export_table" 2>&1 | grep -c '^gpushim-sim: this program carries a static CUDA runtime')
+is 'a static runtime gets one line' "$errors" 1
 for major in 12 13; do
 	is "libcudart.so.$major has its version node" \
 		"$(readelf -W --dyn-syms "$BUILD/sim/libcudart.so.$major" | grep -c " cudaMalloc@@libcudart.so.$major\$")" 1
@@ -65,4 +67,16 @@ done
 is 'every function of the driver is exported' \
 	"$(readelf -W --dyn-syms "$BUILD/sim/libcuda.so.1" | grep -c ' cu[A-Z][A-Za-z0-9_]*$')" \
 	"$(grep -c '^SIM_FN' "$TOP/tests/sim/cuda/driver_names.def")"
+
+# The shim's table and ours say the same about every function that both know: symbol, name, first version, twin.
+cat >"$folder/rows.c" <<'END'
+#define CUDA_VERSION 13000
+#define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class) @symbol name since suffix@
+#include "shim/api/driver.def"
+END
+cpp -P -I"$TOP" "$folder/rows.c" | tr '@' '\n' | awk 'NF >= 3 { print $1, $2, $3, (NF > 3) }' | sort >"$folder/shim"
+sed -n 's/^SIM_[A-Z]*(\([^,]*\), "\([^"]*\)", \([0-9]*\), \([01]\))/\1 \2 \3 \4/p' \
+	"$TOP/tests/sim/cuda/driver_names.def" | sort >"$folder/sim"
+is 'no row of driver.def differs' "$(comm -23 "$folder/shim" "$folder/sim")" ''
+ok 'and there are rows' test "$(wc -l <"$folder/shim")" -gt 300
 done_testing

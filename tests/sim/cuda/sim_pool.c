@@ -7,18 +7,20 @@
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_sched.h"
 
-struct block {
+struct sim_block {
 	struct sim_range *range;
 	size_t whole_bytes;
 	bool cached;
 	struct sim_point freed_at; /* cached: reusable elsewhere from here on */
-	struct block *next;
+	struct sim_block *next;	   /* in pool->live or pool->cached */
+	struct sim_block **link;   /* what points to us there */
 };
 
 struct sim_pool {
 	struct sim_device *device;
 	bool is_default;
-	struct block *blocks; /* live and cached */
+	struct sim_block *live;
+	struct sim_block *cached;
 	cuuint64_t threshold_bytes;
 	int reuse[3]; /* FOLLOW_EVENT_DEPENDENCIES, ALLOW_OPPORTUNISTIC, ALLOW_INTERNAL_DEPENDENCIES */
 	cuuint64_t reserved_bytes;
@@ -58,11 +60,25 @@ static struct sim_pool *device_current(struct sim_device *device)
 	return device->current_pool ? device->current_pool : device_default(device);
 }
 
-static void block_release(struct sim_pool *pool, struct block **link)
+static void block_link(struct sim_block *block, struct sim_block **list)
 {
-	struct block *block = *link;
+	block->next = *list;
+	block->link = list;
+	if (block->next)
+		block->next->link = &block->next;
+	*list = block;
+}
 
-	*link = block->next;
+static void block_unlink(struct sim_block *block)
+{
+	*block->link = block->next;
+	if (block->next)
+		block->next->link = block->link;
+}
+
+static void block_release(struct sim_pool *pool, struct sim_block *block)
+{
+	block_unlink(block);
 	sim_pages_unmap(block->range->start, block->whole_bytes);
 	sim_range_remove(block->range);
 	sim_device_discharge(pool->device, block->whole_bytes);
@@ -75,13 +91,12 @@ static void block_release(struct sim_pool *pool, struct block **link)
 /* Gives reached cached blocks back until at most keep_bytes are reserved. */
 static void pool_trim(struct sim_pool *pool, cuuint64_t keep_bytes)
 {
-	struct block **link = &pool->blocks;
+	struct sim_block *next;
 
-	while (*link && pool->reserved_bytes > keep_bytes) {
-		if ((*link)->cached && sim_point_reached((*link)->freed_at))
-			block_release(pool, link);
-		else
-			link = &(*link)->next;
+	for (struct sim_block *block = pool->cached; block && pool->reserved_bytes > keep_bytes; block = next) {
+		next = block->next;
+		if (sim_point_reached(block->freed_at))
+			block_release(pool, block);
 	}
 }
 
@@ -91,12 +106,12 @@ void sim_pool_settle(void)
 		pool_trim(pool, pool->threshold_bytes);
 }
 
-static struct block *pool_reuse(struct sim_pool *pool, size_t whole_bytes, const struct sim_stream *stream)
+static struct sim_block *pool_reuse(struct sim_pool *pool, size_t whole_bytes, const struct sim_stream *stream)
 {
-	struct block *best = NULL;
+	struct sim_block *best = NULL;
 
-	for (struct block *block = pool->blocks; block; block = block->next) {
-		if (!block->cached || block->whole_bytes < whole_bytes || block->whole_bytes / 2 > whole_bytes)
+	for (struct sim_block *block = pool->cached; block; block = block->next) {
+		if (block->whole_bytes < whole_bytes || block->whole_bytes / 2 > whole_bytes)
 			continue;
 		if (block->freed_at.stream != stream && !(sim_point_reached(block->freed_at) && pool->reuse[1]))
 			continue;
@@ -111,18 +126,18 @@ static void device_reclaim(struct sim_device *device, bool wait)
 	for (struct sim_pool *pool = pools; pool; pool = pool->next) {
 		if (pool->device != device)
 			continue;
-		for (struct block *block = pool->blocks; wait && block; block = block->next) {
-			if (block->cached)
-				sim_sched_reach(block->freed_at);
+		while (wait && pool->cached) {
+			sim_sched_reach(pool->cached->freed_at);
+			pool_trim(pool, 0);
 		}
 		pool_trim(pool, 0);
 	}
 }
 
-static struct block *pool_grow(struct sim_pool *pool, size_t size_bytes)
+static struct sim_block *pool_grow(struct sim_pool *pool, size_t size_bytes)
 {
 	size_t whole = sim_pages_round(size_bytes);
-	struct block *block;
+	struct sim_block *block;
 	uintptr_t start;
 
 	if (sim_device_charge(pool->device, whole) != CUDA_SUCCESS) {
@@ -140,8 +155,8 @@ static struct block *pool_grow(struct sim_pool *pool, size_t size_bytes)
 	block->whole_bytes = whole;
 	block->range = sim_range_add((struct sim_range){
 	    .start = start, .size_bytes = size_bytes, .kind = SIM_RANGE_POOL, .device = pool->device, .pool = pool});
-	block->next = pool->blocks;
-	pool->blocks = block;
+	block->range->block = block;
+	block_link(block, &pool->live);
 	pool->reserved_bytes += whole;
 	if (pool->reserved_bytes > pool->reserved_high)
 		pool->reserved_high = pool->reserved_bytes;
@@ -151,7 +166,7 @@ static struct block *pool_grow(struct sim_pool *pool, size_t size_bytes)
 static CUresult pool_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, struct sim_pool *pool,
 			   struct sim_stream *stream)
 {
-	struct block *block;
+	struct sim_block *block;
 
 	if (!ret_pointer || size_bytes == 0)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -166,6 +181,8 @@ static CUresult pool_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, struct s
 		sim_stream_put(block->freed_at.stream);
 	block->freed_at = (struct sim_point){NULL, 0};
 	block->cached = false;
+	block_unlink(block);
+	block_link(block, &pool->live);
 	block->range->size_bytes = size_bytes;
 	pool->used_bytes += block->whole_bytes;
 	if (pool->used_bytes > pool->used_high)
@@ -176,13 +193,13 @@ static CUresult pool_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, struct s
 
 CUresult sim_pool_free(struct sim_range *range, struct sim_stream *stream)
 {
-	struct block *block = range->pool->blocks;
+	struct sim_block *block = range->block;
 
-	while (block && block->range != range)
-		block = block->next;
-	if (!block || block->cached)
+	if (block->cached)
 		return CUDA_ERROR_INVALID_VALUE;
 	block->cached = true;
+	block_unlink(block);
+	block_link(block, &range->pool->cached);
 	range->pool->used_bytes -= block->whole_bytes;
 	if (stream) {
 		struct sim_op *op = sim_op_new(SIM_OP_FREE, 0);
@@ -288,7 +305,17 @@ CUresult cuMemPoolCreate(CUmemoryPool *handle, const CUmemPoolProps *props)
 	return CUDA_SUCCESS;
 }
 
-/* The pool must go at once here, so its outstanding allocations go with it. */
+static void pool_empty(struct sim_pool *pool)
+{
+	while (pool->live)
+		block_release(pool, pool->live);
+	while (pool->cached) {
+		sim_sched_reach(pool->cached->freed_at);
+		pool_trim(pool, 0);
+	}
+}
+
+/* The pool goes at once here, so its outstanding allocations go with it. */
 CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
 	struct sim_pool **link = &pools;
@@ -298,10 +325,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
 	SIM_TRY(pool_find(handle, &pool));
 	if (pool->is_default)
 		return CUDA_ERROR_INVALID_VALUE;
-	while (pool->blocks) {
-		sim_sched_reach(pool->blocks->freed_at);
-		block_release(pool, &pool->blocks);
-	}
+	pool_empty(pool);
 	if (pool->device->current_pool == pool)
 		pool->device->current_pool = NULL;
 	while (*link != pool)

@@ -8,6 +8,7 @@
 
 struct sim_physical;
 struct sim_pool;
+struct sim_block;
 
 enum sim_range_kind {
 	SIM_RANGE_DEVICE,     /* cuMemAlloc: dies with its context */
@@ -27,6 +28,7 @@ struct sim_range {
 	uint64_t buffer_id;		 /* never reused */
 	unsigned flags;			 /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
 	struct sim_pool *pool;		 /* POOL */
+	struct sim_block *block;	 /* POOL */
 	struct sim_physical *memory;	 /* VMM */
 	uint8_t access[SIM_DEVICES_MAX]; /* VMM: the CUmemAccess_flags that cuMemSetAccess granted, by device */
 };
