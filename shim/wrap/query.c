@@ -13,6 +13,17 @@ static bool is_pieces(CUdeviceptr address, struct gsa_block_info *ret_block)
 	return gs_device_of(address, ret_block) != NULL ? !ret_block->plain : gs_ipc_find(address, ret_block);
 }
 
+/* What the driver is asked about: for memory that the program has freed and we still hold, an address that is nothing to
+ * it, as the freed one would be. */
+static CUdeviceptr asked_address(CUdeviceptr address)
+{
+	static const char nothing;
+	struct gsa_block_info block;
+	bool freed = gs_device_of(address, &block) == NULL && gs_device_holds(address);
+
+	return freed ? (CUdeviceptr)(uintptr_t)&nothing : address;
+}
+
 /* Bytes that the device counts as used and we could give to the program again. */
 static uint64_t held_free_bytes(const struct gs_device *device)
 {
@@ -40,7 +51,7 @@ CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddress
 
 	(void)call;
 	if (!is_pieces(dptr, &block))
-		return real(pbase, psize, dptr);
+		return real(pbase, psize, asked_address(dptr));
 	if (pbase != NULL)
 		*pbase = block.address;
 	if (psize != NULL)
@@ -86,7 +97,7 @@ CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttri
 				     CUpointer_attribute attribute, CUdeviceptr_v2 ptr)
 {
 	struct gsa_block_info block;
-	CUresult result = real(data, attribute, ptr);
+	CUresult result = real(data, attribute, asked_address(ptr));
 
 	(void)call;
 	if (result == CUDA_SUCCESS && is_pieces(ptr, &block))
@@ -99,7 +110,7 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 				      CUdeviceptr_v2 ptr)
 {
 	struct gsa_block_info block;
-	CUresult result = real(numAttributes, attributes, data, ptr);
+	CUresult result = real(numAttributes, attributes, data, asked_address(ptr));
 
 	(void)call;
 	if (result == CUDA_SUCCESS && is_pieces(ptr, &block))
