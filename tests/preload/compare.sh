@@ -1,6 +1,6 @@
 # Runs a program without and with the shim. For the tests of this folder: . "$TOP/tests/preload/compare.sh" after
 # tap.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -26,5 +26,6 @@ same() { # same NAME OPTION.. COMMAND..: prints and returns the same with the sh
 snapshot() { # snapshot COMMAND [ARGUMENT..]: what snapshot.py prints about the exit snapshot
 	local command=$1
 	shift
-	python3 "$TOP/tests/preload/snapshot.py" "$command" "$(find "$folder" -name 'gpushim.*.json' ! -name '*.oom.json')" "$@"
+	python3 "$TOP/tests/preload/snapshot.py" "$command" \
+		"$(find "$folder" -name 'gpushim.*.json' ! -name '*.oom.json')" "$@"
 }

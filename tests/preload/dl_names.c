@@ -26,9 +26,18 @@ static void look(void *handle, const char *name)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"cudnnCreate", "cublasCreate_v2", "curl_easy_init", "cuFakeThing",
-					    "cuMemAlloc_v2", "cudaFakeThing",  "cudaMalloc",	 "cudnnNoSuch",
-					    "cuNoSuch",	     "cudaNoSuch",     "cu",		 ""};
+	static const char *const names[] = {"cudnnCreate",
+					    "cublasCreate_v2",
+					    "curl_easy_init",
+					    "cuFakeThing",
+					    "cuMemAlloc_v2",
+					    "cudaFakeThing",
+					    "cudaMalloc",
+					    "cudnnNoSuch",
+					    "cuNoSuch",
+					    "cudaNoSuch",
+					    "cu",
+					    ""};
 	void *library = own_library(argv[argc - 1], RTLD_NOW | RTLD_LOCAL), *driver;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -10,10 +10,12 @@
 static CUcontext context;
 static CUmemoryPool pool;
 
+/* clang-format off */
 #define ATTRIBUTES(X)                                                                                                  \
 	X(CONTEXT) X(MEMORY_TYPE) X(DEVICE_POINTER) X(HOST_POINTER) X(SYNC_MEMOPS) X(IS_MANAGED) X(DEVICE_ORDINAL)     \
 	X(IS_LEGACY_CUDA_IPC_CAPABLE) X(RANGE_START_ADDR) X(RANGE_SIZE) X(MAPPED) X(ALLOWED_HANDLE_TYPES)              \
 	X(ACCESS_FLAGS) X(MEMPOOL_HANDLE)
+/* clang-format on */
 
 static void print_value(const char *name, CUresult result, uint64_t value, CUdeviceptr block, size_t size_bytes)
 {

@@ -63,7 +63,7 @@ static inline void kernels_register(void)
 static inline void kernel_launch(void (*stub)(void), void **params, cudaStream_t stream)
 {
 	NEED(KERNEL_LAUNCHED(
-		cudaLaunchKernel((const void *)stub, (dim3){1, 1, 1}, (dim3){128, 1, 1}, params, 0, stream)));
+	    cudaLaunchKernel((const void *)stub, (dim3){1, 1, 1}, (dim3){128, 1, 1}, params, 0, stream)));
 }
 
 /* Sizes are in 32-bit words. */
@@ -78,8 +78,7 @@ static inline void kernel_add(uint32_t *words, uint32_t *more, uint64_t count, c
 }
 
 /* *errors += words that differ from value */
-static inline void kernel_verify(uint32_t *words, uint32_t value, uint64_t count, uint32_t *errors,
-				 cudaStream_t stream)
+static inline void kernel_verify(uint32_t *words, uint32_t value, uint64_t count, uint32_t *errors, cudaStream_t stream)
 {
 	kernel_launch(kernel_stub_verify, (void *[]){&words, &value, &count, &errors}, stream);
 }

@@ -15,8 +15,8 @@ struct c10_heard {
 struct c10_heard c10_heard[2];
 
 #define REPORT(name, symbol, number)                                                                                   \
-	void name(void *pointer, int64_t size, size_t allocated, size_t reserved, struct c10_device device)            \
-		__asm__(symbol);                                                                                       \
+	void name(void *pointer, int64_t size, size_t allocated, size_t reserved,                                      \
+		  struct c10_device device) __asm__(symbol);                                                           \
 	void name(void *pointer, int64_t size, size_t allocated, size_t reserved, struct c10_device device)            \
 	{                                                                                                              \
 		struct c10_heard *heard = &c10_heard[number];                                                          \

@@ -87,8 +87,8 @@ static void try_streams(void)
 static void try_pools(void)
 {
 	struct cudaMemPoolProps properties = {
-		.allocType = cudaMemAllocationTypePinned,
-		.location = {.type = cudaMemLocationTypeDevice, .id = 0},
+	    .allocType = cudaMemAllocationTypePinned,
+	    .location = {.type = cudaMemLocationTypeDevice, .id = 0},
 	};
 	cudaMemPool_t pool, standard;
 	uint64_t used = 0;

@@ -167,7 +167,8 @@ static void memory_info(void)
 	NEED(cudaMemGetInfo(&during, &total));
 	NEED(cudaFree(words));
 	NEED(cudaMemGetInfo(&after, &total));
-	printf("%zu MiB taken, %zu MiB back, of %zu MiB\n", (before - during) >> 20, (after - during) >> 20, total >> 20);
+	printf("%zu MiB taken, %zu MiB back, of %zu MiB\n", (before - during) >> 20, (after - during) >> 20,
+	       total >> 20);
 }
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@ struct slot {
 	uint64_t count;
 	uint32_t value;
 	unsigned stream; /* where its last work was submitted */
-	bool ordered;    /* from cudaMallocAsync: may be freed by cudaFreeAsync */
+	bool ordered;	 /* from cudaMallocAsync: may be freed by cudaFreeAsync */
 };
 
 static cudaStream_t streams[STREAMS]; /* the last two are a blocking stream and the NULL stream */

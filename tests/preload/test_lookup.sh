@@ -22,7 +22,8 @@ namespace: libcuda.so.1'
 plain=$(sim --no-shim "$programs/dl_names" "$programs/lib_names.so")
 guest=$(sim "$programs/dl_names" "$programs/lib_names.so")
 is "other libraries' names, dlerror, errno" "$(sed '$d' <<<"$guest")" "$(sed '$d' <<<"$plain")"
-is 'a name of the driver, afterwards' "$(tail -n 1 <<<"$guest")" 'cuInit: libgpushim.so, errno 77, no error, then no error'
+is 'a name of the driver, afterwards' "$(tail -n 1 <<<"$guest")" \
+	'cuInit: libgpushim.so, errno 77, no error, then no error'
 like 'cuDNN finds its own' "$guest" 'cudnnCreate: lib_names.so, errno 77, no error'
 like "a driver's name elsewhere stays there" "$guest" 'cuMemAlloc_v2: lib_names.so, errno 77, no error'
 done_testing

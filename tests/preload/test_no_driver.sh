@@ -19,7 +19,8 @@ if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
 	skip 'a program that looks for a driver' 'there is a driver'
 else
 	guest=$(LD_PRELOAD=$shim "$programs/dl_driver" 2>&1; echo "status $?")
-	is 'a program that looks for a driver' "$(grep -v '^cuInit' <<<"$guest")" "$("$programs/dl_driver" 2>&1; echo "status $?")"
+	is 'a program that looks for a driver' "$(grep -v '^cuInit' <<<"$guest")" \
+		"$("$programs/dl_driver" 2>&1; echo "status $?")"
 	is 'it finds our cuInit, which knows of no device' "$(grep '^cuInit' <<<"$guest")" 'cuInit says 100'
 	both 'a Python program that looks for a driver' python3 -c '
 import ctypes

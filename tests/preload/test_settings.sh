@@ -1,5 +1,6 @@
 #!/bin/bash
 # timeout 200
+# slow
 # GPUSHIM_ALLOC_CONF in a running program: every backend gives the same results; mistakes get one line each.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/preload/compare.sh"
@@ -12,7 +13,8 @@ for conf in backend:cudamalloc backend:off expandable_segments:False free_sync:a
 	is "$conf: nothing said" "$said" ''
 done
 GPUSHIM_ALLOC_CONF=backend:cudamalloc same 'backend:cudamalloc, random' --policy random "$programs/rt_mix" 2 600
-GPUSHIM_ALLOC_CONF=expandable_segments:False same 'one handle a segment, random' --policy random "$programs/rt_mix" 3 600
+GPUSHIM_ALLOC_CONF=expandable_segments:False same 'one handle a segment, random' \
+	--policy random "$programs/rt_mix" 3 600
 GPUSHIM_ALLOC_CONF=backend:cudamalloc same 'backend:cudamalloc: codes' "$programs/rt_codes"
 GPUSHIM_ALLOC_CONF=backend:off same 'backend:off: codes' "$programs/rt_codes"
 GPUSHIM_ALLOC_CONF=backend:off same 'backend:off: pointers' "$programs/drv_pointer"
@@ -40,7 +42,7 @@ is 'strict: the line, and that it ends' "$(grep -c '^gpushim: ' "$folder/err")" 
 unset GPUSHIM_ALLOC_CONF
 same 'where nothing can be written' true
 for place in "$folder/no/such/folder" "$folder/out"; do
-	GPUSHIM_ALLOC_CONF=snapshot:exit,snapshot_dir:$place same "snapshot_dir ${place##*/}: the program's results and status" \
+	GPUSHIM_ALLOC_CONF=snapshot:exit,snapshot_dir:$place same "snapshot_dir ${place##*/}: results and status" \
 		--memory 256M "$programs/rt_oom"
 	is "snapshot_dir ${place##*/}: no snapshot" "$(find "$folder" -name 'gpushim.*')" ''
 	is "snapshot_dir ${place##*/}: one line about it" "$(grep -c "^gpushim: no snapshot $place/" <<<"$said")" 1

@@ -276,7 +276,10 @@ static void plain_requests_go_to_the_driver_and_back(void **state)
 	assert_int_equal(gsa_find(bench->allocator, block.address + 1000, &found), GS_E_NOT_FOUND);
 	assert_int_equal(gsa_block_handles(bench->allocator, block.address, &span, 1, &offset_bytes), 0);
 	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 1000);
+	assert_true(gsa_holds(bench->allocator, block.address + 999));
+	assert_false(gsa_holds(bench->allocator, block.address + 1000));
 	give(bench, block.address, 0);
+	assert_false(gsa_holds(bench->allocator, block.address));
 	assert_int_equal(bench->fake.plain_count, 0);
 	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 0);
 	assert_int_equal(gsa_free(bench->allocator, block.address, NULL, NULL), GS_E_NOT_FOUND);
@@ -296,6 +299,8 @@ static void refused(enum fake_op op)
 	assert_int_equal(bench->fake.mapping_count, 0);
 	assert_int_equal(bench->fake.handle_count, 0);
 	give(bench, block.address, 1);
+	assert_true(gsa_holds(bench->allocator, block.address));
+	assert_int_equal(gsa_free(bench->allocator, block.address, NULL, NULL), GS_E_NOT_FOUND);
 	assert_int_equal(take(bench, 8 * MIB, 1), block.address);
 	again = take(bench, 8 * MIB, 1);
 	give(bench, again, 1);
