@@ -6,11 +6,14 @@
 #include "shim/core/order.h"
 #include "shim/ipc/ipc.h"
 
-/* Memory at or around the address that the driver knows only as pieces: served by us, or opened from another process
- * that serves it. */
-static bool is_pieces(CUdeviceptr address, struct gsa_block_info *ret_block)
+/* Buffer ids of ours lie far from the driver's own, which count from 1: ids are unique in the process. */
+#define BUFFER_ID_BASE (1ull << 62)
+
+/* Memory at or around the address that we serve, or opened from another process that serves it. What the driver says
+ * of it is about the physical memory below: pieces of a block, or a larger allocation that is used again. */
+static bool is_ours(CUdeviceptr address, struct gsa_block_info *ret_block)
 {
-	return gs_device_of(address, ret_block) != NULL ? !ret_block->plain : gs_ipc_find(address, ret_block);
+	return gs_device_of(address, ret_block) != NULL || gs_ipc_find(address, ret_block);
 }
 
 /* What the driver is asked about: for memory that the program has freed and we still hold, an address that is nothing to
@@ -50,7 +53,7 @@ CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddress
 	struct gsa_block_info block;
 
 	(void)call;
-	if (!is_pieces(dptr, &block))
+	if (!is_ours(dptr, &block))
 		return real(pbase, psize, asked_address(dptr));
 	if (pbase != NULL)
 		*pbase = block.address;
@@ -77,7 +80,7 @@ static void correct_attribute(CUpointer_attribute attribute, const struct gsa_bl
 		break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-		*(unsigned long long *)data = block->serial;
+		*(unsigned long long *)data = BUFFER_ID_BASE + block->serial;
 		break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: /* our handles hold other blocks too */
 		*(unsigned int *)data = 0;
@@ -100,7 +103,7 @@ CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttri
 	CUresult result = real(data, attribute, asked_address(ptr));
 
 	(void)call;
-	if (result == CUDA_SUCCESS && is_pieces(ptr, &block))
+	if (result == CUDA_SUCCESS && is_ours(ptr, &block))
 		correct_attribute(attribute, &block, data);
 	return result;
 }
@@ -113,7 +116,7 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 	CUresult result = real(numAttributes, attributes, data, asked_address(ptr));
 
 	(void)call;
-	if (result == CUDA_SUCCESS && is_pieces(ptr, &block))
+	if (result == CUDA_SUCCESS && is_ours(ptr, &block))
 		for (unsigned int i = 0; i < numAttributes; i++)
 			correct_attribute(attributes[i], &block, data[i]);
 	return result;

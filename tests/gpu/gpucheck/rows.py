@@ -331,10 +331,10 @@ def interposition(check):
     return plain.lines("ok ")[0][3:] + "; the same under the shim"
 
 
-def try_rule(check, path):
+def try_rule(check, path, shim):
     """"holds", "not asked" or what went wrong, for one program of tests/conformance (see rule.h there)."""
     try:
-        run = check.run([path], shim=False, environment=machine.library_path(), limit_s=60, good=(0, 77, 127))
+        run = check.run([path], shim=shim, environment=machine.library_path(), limit_s=60, good=(0, 77, 127))
     except Failed as failure:
         return str(failure)
     if run.status == 127 and "loading shared libraries" not in run.output:
@@ -342,23 +342,41 @@ def try_rule(check, path):
     return "holds" if run.status == 0 else "not asked"
 
 
-@row("driver-conformance", 40, alone=True)
-def driver_conformance(check):
-    """The rules that the simulated driver follows, on the real one. The rule that fills the device comes last."""
+def try_rules(check, shim):
+    """The rules that hold, those that cannot be asked here, and what went wrong. The one that fills the device comes
+    last."""
     files = filter(os.path.isfile, sorted(glob.glob(machine.built("tests", "conformance", "*"))))
     programs = [path for path in files if os.access(path, os.X_OK) and not path.endswith(".so")]
     if not programs:
         raise Skipped("no programs in build/tests/conformance")
-    filling = [path for path in programs if "out_of_memory" in path]
+    programs.sort(key=lambda path: "out_of_memory" in path)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        verdicts = list(pool.map(lambda path: try_rule(check, path), [path for path in programs if path not in filling]))
-    verdicts += [try_rule(check, path) for path in filling]
-    holding, not_asked = verdicts.count("holds"), verdicts.count("not asked")
+        verdicts = list(pool.map(lambda path: try_rule(check, path, shim), programs[:-1]))
+    verdicts.append(try_rule(check, programs[-1], shim))
     problems = [verdict for verdict in verdicts if verdict not in ("holds", "not asked")]
+    return verdicts.count("holds"), verdicts.count("not asked"), problems
+
+
+def judge_rules(outcome, what_differs, what_holds):
+    holding, not_asked, problems = outcome
     if problems:
         names = ", ".join(problem.split()[0] for problem in problems)
-        raise Failed(f"{len(problems)} rules of the simulator are not the driver's: {names}\n" + "\n".join(problems))
-    return f"{holding} rules hold on the real driver, {not_asked} can only be asked of the simulated one"
+        raise Failed(f"{len(problems)} rules {what_differs}: {names}\n" + "\n".join(problems))
+    return f"{holding} rules {what_holds}, {not_asked} can only be asked of the simulated one"
+
+
+@row("driver-conformance", 40, alone=True)
+def driver_conformance(check):
+    """The rules that the simulated driver follows, on the real one."""
+    return judge_rules(
+        try_rules(check, shim=False), "of the simulator are not the driver's", "hold on the real driver"
+    )
+
+
+@row("shim-conformance", 40, alone=True)
+def shim_conformance(check):
+    """The same rules under the shim: a program cannot tell the difference."""
+    return judge_rules(try_rules(check, shim=True), "are broken by the shim", "hold on the real driver under the shim")
 
 
 # --- cost ---------------------------------------------------------------------------------------------------------

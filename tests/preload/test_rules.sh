@@ -1,0 +1,19 @@
+#!/bin/bash
+# What holds of the driver holds under the shim: every rule of tests/conformance again, preloaded.
+. "$TOP/tests/lib/tap.sh"
+
+export GPUSHIM_ALLOC_CONF=snapshot:off
+for source in "$TOP"/tests/conformance/*.c; do
+	rule=$(basename "$source" .c)
+	case $rule in
+	drv_fault | drv_vmm_fault) # ask the simulator itself how cuMemAlloc memory is made
+		continue
+		;;
+	esac
+	ok "$rule" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --devices 2 "$BUILD/tests/conformance/$rule"
+done
+export GPUSHIM_ALLOC_CONF=snapshot:off,backend:cudamalloc
+for rule in drv_memory drv_pointer drv_free_waits drv_copy rt_launch rt_pool; do
+	ok "$rule over cached cudaMalloc" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$BUILD/tests/conformance/$rule"
+done
+done_testing
