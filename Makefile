@@ -217,12 +217,12 @@ jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 demo: toolkit
 	@scripts/setup
-	@$(MAKE) --no-print-directory $(jobs) lib report sim $(filter %_demo,$(prog_bin))
+	@$(MAKE) --no-print-directory $(if $(filter 0,$(V)),-s) $(jobs) lib report sim $(filter %_demo,$(prog_bin))
 	@scripts/demo
 
 test: toolkit
 	@scripts/setup --tests
-	@$(MAKE) --no-print-directory $(jobs) all
+	@$(MAKE) --no-print-directory $(if $(filter 0,$(V)),-s) $(jobs) all
 	@scripts/run-tests
 
 test-quick: all
