@@ -1,4 +1,5 @@
 #!/bin/bash
+# slow
 # The test runner: what it counts, what it calls a failure, and its last line.
 . "$TOP/tests/lib/tap.sh"
 

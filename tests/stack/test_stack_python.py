@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# slow
 # timeout 240
 """Runs walk.py under every CPython from 3.9 to 3.14 that this machine has; prints TAP."""
 import glob
