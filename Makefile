@@ -90,12 +90,14 @@ lib: $(O)/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
-libs: $(O)/lib/.copied
+libs: $(O)/lib/.copied $(O)/lib/.copied-tests
 
 # What the programs need from packages, beside them, so that build/ also runs where those are not installed.
 # libunwind is named because nothing links to it: libgpushim.so loads it. Programs find them by DT_RPATH, not RUNPATH,
 # because it also holds for what the libraries need in turn.
-$(O)/lib/.copied: $(O)/gpushim-report $(unit_bin) $(tool_bin)
+$(O)/lib/.copied: $(O)/gpushim-report
+$(O)/lib/.copied-tests: $(unit_bin) $(tool_bin) | $(O)/lib/.copied
+$(O)/lib/.copied $(O)/lib/.copied-tests:
 	$(call say,COPY,$(@D))
 	@mkdir -p $(@D)
 	$(Q)scripts/copy-libs $(@D) $^ $(filter /%,$(shell $(CC) -print-file-name=libunwind.so.8))
@@ -235,7 +237,7 @@ asan ubsan tsan: toolkit
 	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib sim tests
 	@scripts/run-tests --build build/$@
 
-install: all
+install: toolkit lib report $(O)/lib/.copied
 	@scripts/install "$(DESTDIR)$(PREFIX)"
 
 clean:

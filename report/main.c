@@ -43,7 +43,7 @@ static void help_print(void)
 	    "      --help-conf[=text|markdown]  the settings of GPUSHIM_ALLOC_CONF\n"
 	    "      --version      -h, --help\n"
 	    "\n"
-	    "example: LD_PRELOAD=libgpushim.so python train.py; gpushim-report top --by peak gpushim.4711.json\n"
+	    "example: LD_PRELOAD=/path/to/libgpushim.so python train.py; gpushim-report top --by peak gpushim.4711.json\n"
 	    "\n"
 	    "exit status: 0 fine, 1 a finding or a failed check, 2 wrong usage or an unreadable file");
 }
