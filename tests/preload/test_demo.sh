@@ -1,4 +1,5 @@
 #!/bin/bash
+# slow
 # The demo on the simulated GPU: its results are right with and without the shim, and its snapshot can be read.
 . "$TOP/tests/lib/tap.sh"
 

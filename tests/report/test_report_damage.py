@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# slow
 """Damaged and foreign input: one clear line and status 2, or a result; never a crash. SEED=N repeats a run."""
 
 import gzip
