@@ -3,6 +3,7 @@
 # trace-replay on the simulated device: its figures on a trace whose peaks are known, and what bad input gets.
 set -u
 work=${TMPDIR:-/tmp}
+export GPUSHIM_ALLOC_CONF=snapshot_dir:$work
 replay=$BUILD/trace-replay
 count=0 failed=0
 
