@@ -21,6 +21,7 @@ int main(void)
 	WANT(base, pointer);
 	WANT(size, BYTES);
 	WANT(cuMemFree(pointer + 256), CUDA_ERROR_INVALID_VALUE);
+	WANT(cuMemFree(0x1234), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemFree(0), CUDA_SUCCESS);
 	NEED(cuMemFree(pointer));
 	WANT(cuMemFree(pointer), CUDA_ERROR_INVALID_VALUE);

@@ -1,5 +1,6 @@
 /* Rule (H7): stream-ordered allocation: a freed block may come back on its stream at once and on another one only when
- * the free has been reached; the pool's figures follow; a second free is refused. */
+ * the free has been reached; the pool counts the bytes asked for; plain memory can be freed that way too; a second free
+ * and a foreign address are refused. */
 #include "tests/conformance/rule_drv.h"
 
 #define BYTES ((size_t)8 << 20)
@@ -49,7 +50,14 @@ int main(void)
 	WANT(figure(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
 	WANT(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) >= BYTES, 1);
 	NEED(cuMemAlloc(&plain, 64));
-	WANT(cuMemFreeAsync(plain, one), CUDA_ERROR_INVALID_VALUE);
+	WANT(cuMemFreeAsync(plain, one), CUDA_SUCCESS);
+	NEED(cuStreamSynchronize(one));
+	WANT(cuMemFreeAsync(0x1234, one), CUDA_ERROR_INVALID_VALUE);
+	WANT(cuMemAllocAsync(&plain, 0, one), CUDA_SUCCESS);
+	NEED(cuMemAllocAsync(&first, 1000, one));
+	WANT(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1000);
+	WANT(cuMemFreeAsync(first + 512, one), CUDA_ERROR_INVALID_VALUE);
+	NEED(cuMemFreeAsync(first, one));
 	WANT(cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
 	return rule_broken;
 }

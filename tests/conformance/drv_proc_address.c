@@ -1,6 +1,8 @@
 /* Rule: cuGetProcAddress answers by (name, version, flags) with the exported function: the newest not newer than
- * asked; flag 2 gives the per-thread twin; names that do not exist and versions that are too old have their own
- * status. */
+ * asked; flag 2 gives the per-thread twin; names that do not exist and versions that are too old are a success with
+ * their own status and no address, and NOT_FOUND where there is no place for the status. */
+#include <cudaTypedefs.h>
+
 #include "tests/conformance/rule_drv.h"
 
 struct row {
@@ -36,19 +38,24 @@ static const struct row rows[] = {
 int main(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	PFN_cuGetProcAddress_v11030 without_status;
 
+	*(void **)&without_status = dlsym(driver, "cuGetProcAddress");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
+		CUresult unsaid = row->symbol ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 		CUdriverProcAddressQueryResult status = 99;
 		void *pointer = &status;
 		CUresult result = cuGetProcAddress(row->name, &pointer, row->version, row->flags, &status);
 
-		if (result != (row->symbol ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND) || (int)status != row->status ||
+		if (result != CUDA_SUCCESS || (int)status != row->status ||
 		    (row->symbol && pointer != dlsym(driver, row->symbol)) || (!row->symbol && pointer)) {
 			printf("(%s, %d, %d): result %d status %d pointer %p\n", row->name, row->version,
 			       (int)row->flags, result, (int)status, pointer);
 			rule_broken = 1;
 		}
+		WANT(cuGetProcAddress(row->name, &pointer, row->version, row->flags, NULL), unsaid);
+		WANT(without_status(row->name, &pointer, row->version, row->flags), unsaid);
 	}
 	return rule_broken;
 }

@@ -1,4 +1,5 @@
-/* Rule (H6): a destroyed stream's handle is refused and its work still completes; ids of streams are never reused. */
+/* Rule (H6): a destroyed stream's handle is refused and its work still completes; ids of streams are never reused; the
+ * legacy stream has one id by both its handles, the per-thread stream another. */
 #include "tests/conformance/rule_drv.h"
 
 int main(void)
@@ -24,6 +25,11 @@ int main(void)
 	WANT(value, 5);
 	NEED(cuStreamCreate(&stream, 0));
 	NEED(cuStreamGetId(stream, &id));
+	WANT(id != first_id, 1);
+	NEED(cuStreamGetId(NULL, &first_id));
+	NEED(cuStreamGetId(CU_STREAM_LEGACY, &id));
+	WANT(id, first_id);
+	NEED(cuStreamGetId(CU_STREAM_PER_THREAD, &id));
 	WANT(id != first_id, 1);
 	WANT(cuStreamCreate(&stream, 0x80), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuStreamDestroy(NULL), CUDA_ERROR_INVALID_HANDLE);

@@ -24,7 +24,7 @@ int main(void)
 	WANT(cuMemCreate(&first, 0, &prop, 0), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuMemCreate(&first, G, &prop, 0));
 	NEED(cuMemCreate(&second, 2 * G, &prop, 0));
-	WANT(cuMemMap(base, 2 * G, 0, first, 0), CUDA_ERROR_INVALID_VALUE);
+	WANT(cuMemMap(base, 2 * G, 0, first, 0), CUDA_ERROR_NOT_SUPPORTED);
 	WANT(cuMemMap(base + 4096, G, 0, first, 0), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemMap(base + 8 * G, G, 0, first, 0), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuMemMap(base, G, 0, first, 0));
@@ -40,6 +40,8 @@ int main(void)
 	NEED(cuMemcpyDtoH(&value, base + G - 4, 4));
 	WANT(value, 42);
 	NEED(cuCtxSynchronize());
+	WANT(cuMemFree(base), CUDA_ERROR_INVALID_VALUE);
+	WANT(cuMemFreeAsync(base, NULL), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemUnmap(base + G, G), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemAddressFree(base, 8 * G), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuMemUnmap(base, 3 * G));

@@ -39,15 +39,16 @@ static void try_triple(const char *name, int version, cuuint64_t flags)
 	CUdriverProcAddressQueryResult found = 77, driver_found = 77;
 	void *answer = NULL, *again = NULL, *old = NULL, *driver_answer = NULL;
 	CUresult driver_result = driver_door(name, &driver_answer, version, flags, &driver_found);
+	CUresult driver_unsaid = driver_door(name, &driver_answer, version, flags, NULL); /* no status asked for */
 	CUresult result = cuGetProcAddress_v2(name, &answer, version, flags, &found);
 
 	if (result != driver_result || found != driver_found)
 		printf("wrong: %s %d: %d and %d, the driver says %d and %d\n", name, version, result, found,
 		       driver_result, driver_found);
 	answer_check(name, version, flags, answer, driver_answer);
-	if (door5(name, &again, version, flags, NULL) != driver_result || again != answer)
+	if (door5(name, &again, version, flags, NULL) != driver_unsaid || again != answer)
 		printf("wrong: %s %d: the second answer differs\n", name, version);
-	if (door4(name, &old, version, flags) != driver_result || old != answer)
+	if (door4(name, &old, version, flags) != driver_unsaid || old != answer)
 		printf("wrong: %s %d: the four-argument form differs\n", name, version);
 }
 

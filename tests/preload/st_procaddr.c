@@ -33,7 +33,8 @@ static CUresult ask(const char *symbol, void **pfn, int version, cuuint64_t flag
 {
 	CUdriverProcAddressQueryResult driver_found = 0;
 	void *driver_answer = NULL;
-	CUresult driver_result = driver_door(symbol, &driver_answer, version, flags, &driver_found);
+	CUresult driver_result =
+	    driver_door(symbol, &driver_answer, version, flags, found != NULL ? &driver_found : NULL);
 	CUresult result = door(symbol, pfn, version, flags, found);
 
 	questions++;

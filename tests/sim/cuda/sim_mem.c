@@ -78,7 +78,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer)
 		sim_sched_drain(ctx);
 		return sim_pool_free(range, NULL);
 	}
-	if (range->kind != SIM_RANGE_DEVICE && range->kind != SIM_RANGE_MANAGED)
+	if ((range->kind != SIM_RANGE_DEVICE && range->kind != SIM_RANGE_MANAGED) || range->freed)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_sched_drain(range->ctx);
 	sim_range_free(range);

@@ -10,6 +10,19 @@ static unsigned range_memory_type(const struct sim_range *range)
 										    : CU_MEMORYTYPE_DEVICE;
 }
 
+/* The driver maps device memory in whole granules, several allocations in one. */
+static uintptr_t mapping_start(const struct sim_range *range)
+{
+	return range->kind == SIM_RANGE_DEVICE ? range->start & ~(SIM_GRANULARITY_BYTES - 1) : range->start;
+}
+
+static uintptr_t mapping_end(const struct sim_range *range)
+{
+	uintptr_t end = range->start + range->size_bytes;
+
+	return range->kind == SIM_RANGE_DEVICE ? (end + SIM_GRANULARITY_BYTES - 1) & ~(SIM_GRANULARITY_BYTES - 1) : end;
+}
+
 #define ANSWER(type, value) (*(type *)data = (type)(value))
 
 static CUresult range_answer(void *data, CUpointer_attribute attribute, const struct sim_range *range,
@@ -48,12 +61,16 @@ static CUresult range_answer(void *data, CUpointer_attribute attribute, const st
 		ANSWER(unsigned, range->kind == SIM_RANGE_DEVICE);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		ANSWER(CUdeviceptr, range->start);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		ANSWER(size_t, range->size_bytes);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		ANSWER(CUdeviceptr, mapping_start(range));
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		ANSWER(size_t, mapping_end(range) - mapping_start(range));
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		ANSWER(unsigned, 1);
@@ -138,5 +155,5 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 	SIM_TRY(sim_ready());
 	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !sim_range_is_device(pointer))
 		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
+	return sim_range_find(pointer)->kind == SIM_RANGE_VMM ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }

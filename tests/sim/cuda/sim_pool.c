@@ -168,8 +168,12 @@ static CUresult pool_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, struct s
 {
 	struct sim_block *block;
 
-	if (!ret_pointer || size_bytes == 0)
+	if (!ret_pointer)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (size_bytes == 0) {
+		*ret_pointer = 0;
+		return CUDA_SUCCESS;
+	}
 	if (sim_pages_round(size_bytes) < size_bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	block = pool_reuse(pool, sim_pages_round(size_bytes), stream);
@@ -184,7 +188,7 @@ static CUresult pool_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, struct s
 	block_unlink(block);
 	block_link(block, &pool->live);
 	block->range->size_bytes = size_bytes;
-	pool->used_bytes += block->whole_bytes;
+	pool->used_bytes += size_bytes;
 	if (pool->used_bytes > pool->used_high)
 		pool->used_high = pool->used_bytes;
 	*ret_pointer = block->range->start;
@@ -200,7 +204,7 @@ CUresult sim_pool_free(struct sim_range *range, struct sim_stream *stream)
 	block->cached = true;
 	block_unlink(block);
 	block_link(block, &range->pool->cached);
-	range->pool->used_bytes -= block->whole_bytes;
+	range->pool->used_bytes -= range->size_bytes;
 	if (stream) {
 		struct sim_op *op = sim_op_new(SIM_OP_FREE, 0);
 
@@ -208,6 +212,37 @@ CUresult sim_pool_free(struct sim_range *range, struct sim_stream *stream)
 		block->freed_at = (struct sim_point){sim_stream_get(stream), stream->submitted + 1};
 		sim_stream_submit(stream, op);
 	}
+	return CUDA_SUCCESS;
+}
+
+/* A range that may be gone by the time it is looked for: its context was destroyed. */
+struct plain {
+	uintptr_t start;
+	uint64_t buffer_id;
+};
+
+static void plain_free_run(struct sim_op *op)
+{
+	const struct plain *plain = (const struct plain *)op->payload;
+	struct sim_range *range = sim_range_find(plain->start);
+
+	if (range && range->buffer_id == plain->buffer_id)
+		sim_range_free(range);
+}
+
+/* cuMemAlloc memory may be freed in the order of a stream too. */
+static CUresult plain_free(struct sim_range *range, struct sim_stream *stream)
+{
+	struct sim_op *op;
+
+	if (range->kind != SIM_RANGE_DEVICE || range->freed)
+		return CUDA_ERROR_INVALID_VALUE;
+	range->freed = true;
+	op = sim_op_new(SIM_OP_FREE, sizeof(struct plain));
+	*(struct plain *)op->payload = (struct plain){range->start, range->buffer_id};
+	op->run = plain_free_run;
+	sim_op_touch(op, range->start, range->size_bytes, true);
+	sim_stream_submit(stream, op);
 	return CUDA_SUCCESS;
 }
 
@@ -248,9 +283,9 @@ SIM_TWIN(cuMemFreeAsync, _ptsz, (CUdeviceptr pointer, CUstream handle), (pointer
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
 	range = sim_range_find(pointer);
-	if (!range || range->start != pointer || range->kind != SIM_RANGE_POOL)
+	if (!range || range->start != pointer)
 		return CUDA_ERROR_INVALID_VALUE;
-	return sim_pool_free(range, stream);
+	return range->kind == SIM_RANGE_POOL ? sim_pool_free(range, stream) : plain_free(range, stream);
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice ordinal)

@@ -1,10 +1,11 @@
 /* Memory pools: stream-ordered allocation.
  *
- *   reserved = used + bytes of cached blocks;  both count whole pages
+ *   reserved = whole pages of all blocks, live and cached;  used = bytes asked for of the live ones
  *
  * A freed block is cached with the point of its free. It is given out again on the stream of the free at once,
  * elsewhere when that point has been reached; blocks are never split. Cached blocks above the release threshold go
- * back to the device when the host synchronises, and all reached ones when the device runs out. */
+ * back to the device when the host synchronises, and all reached ones when the device runs out. Size 0 is granted as
+ * address 0. */
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
 

@@ -2,7 +2,9 @@
  *
  * The rule: of the rows of a name, the one with the highest version that is not above the asked one; with
  * CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM the twin is preferred where both are equally new, without the flag
- * twins are not considered. Rows newer than the simulated driver's own version do not exist. */
+ * twins are not considered. Rows newer than the simulated driver's own version do not exist.
+ *
+ * Who passes a place for the status reads there that nothing was found: the call itself succeeds. */
 #include "tests/sim/cuda/sim_call.h"
 
 #include <fcntl.h>
@@ -78,7 +80,7 @@ static CUresult proc_find(const char *name, void **pfn, int version, cuuint64_t 
 		*status = best	   ? CU_GET_PROC_ADDRESS_SUCCESS
 			  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 				   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return best ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	return best || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)

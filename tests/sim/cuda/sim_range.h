@@ -26,6 +26,7 @@ struct sim_range {
 	struct sim_ctx *ctx;		 /* NULL for POOL and VMM */
 	struct sim_device *device;	 /* where the bytes are, or whose context registered them */
 	uint64_t buffer_id;		 /* never reused */
+	bool freed;			 /* DEVICE: by cuMemFreeAsync, but its stream has not got there */
 	unsigned flags;			 /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
 	struct sim_pool *pool;		 /* POOL */
 	struct sim_block *block;	 /* POOL */

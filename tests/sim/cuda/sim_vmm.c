@@ -223,8 +223,10 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes, C
 	above = sim_range_above(pointer);
 	if (flags || offset_bytes || size_bytes == 0 || !aligned(pointer) || !aligned(size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (size_bytes > physical->size_bytes || !inside || pointer + size_bytes > inside->start + inside->size_bytes)
+	if (!inside || pointer + size_bytes > inside->start + inside->size_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (size_bytes > physical->size_bytes)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (above && above->start < pointer + size_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (mmap((void *)(uintptr_t)pointer, size_bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, physical->fd, 0) ==

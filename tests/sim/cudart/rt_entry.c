@@ -25,9 +25,9 @@ static cudaError_t entry_find(const char *symbol, void **pointer, int version, u
 	result = rt_proc_address()(symbol, pointer, version, flags, &found);
 	if (status)
 		*status = (enum cudaDriverEntryPointQueryResult)found;
-	if (result == CUDA_ERROR_NOT_FOUND && status)
-		return cudaSuccess;
-	return rt_result(result == CUDA_ERROR_NOT_FOUND ? (CUresult)cudaErrorSymbolNotFound : result);
+	if (result == CUDA_SUCCESS && found != CU_GET_PROC_ADDRESS_SUCCESS && !status)
+		result = (CUresult)cudaErrorSymbolNotFound;
+	return rt_result(result);
 }
 
 cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **pointer, unsigned long long flags,
