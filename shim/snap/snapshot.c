@@ -1,6 +1,7 @@
 /* See snapshot.h: names of files, one snapshot at a time, the running process as the source. */
 #include "shim/snap/snapshot.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "shim/base/lock.h"
@@ -58,7 +59,7 @@ void gs_snapshot_init(void)
 static void make_path(struct gsb_text *path, enum gs_snapshot_reason reason)
 {
 	if (gs_conf.snapshot_dir[0] != '/' && process.folder[0] != '\0')
-		gsb_text_add(path, "%s/", process.folder);
+		gsb_text_add(path, "%s%s", process.folder, strcmp(process.folder, "/") == 0 ? "" : "/");
 	if (gs_conf.snapshot_dir[0] != '\0' && !(gs_conf.snapshot_dir[0] == '.' && gs_conf.snapshot_dir[1] == '\0'))
 		gsb_text_add(path, "%s/", gs_conf.snapshot_dir);
 	gsb_text_add(path, "gpushim.%d", getpid());
