@@ -45,7 +45,7 @@ static void help_print(void)
 	    "\n"
 	    "example: LD_PRELOAD=/path/to/libgpushim.so python train.py; gpushim-report top --by peak gpushim.4711.json\n"
 	    "\n"
-	    "exit status: 0 fine, 1 a finding or a failed check, 2 wrong usage or an unreadable file");
+	    "exit status: 0 fine, 2 wrong usage or an unreadable file; 1 is kept for findings, so far there are none");
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
