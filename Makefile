@@ -191,10 +191,11 @@ $(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c | sim
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< \
 	  $(addprefix -Wl$(comma)-soname$(comma),$(soname_$(notdir $*))) $(link_$(call link_word,$*)) -ldl
 
-$(stack_probe): tests/stack/probe.c $(O)/check/libgpushim_check.a
+$(stack_probe): tests/stack/probe.c $(O)/check/libgpushim_check.a tests/stack/probe.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_) $(CHECK) $(CFLAGS_) $(DEPS) -shared -o $@ $< $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS_) $(CHECK) $(CFLAGS_) $(DEPS) -shared -o $@ $< $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) \
+	  -Wl,--version-script=tests/stack/probe.map -ldl -lpthread
 
 $(stack_prog): $(O)/%: %.c $(stack_probe)
 	$(call say,CC,$<)
