@@ -71,7 +71,7 @@ static inline void hear_ready(void)
 	hear(&byte, 1);
 }
 
-/* By the importer: lets the exporter go. */
+/* By the importer, after it has heard what the exporter tells: lets the exporter go. */
 static inline void skip(void)
 {
 	tell_ready();

@@ -256,11 +256,12 @@ static void hostile_importer(void)
 
 static void user_importer(void)
 {
+	cudaIpcMemHandle_t handle = hear_handle();
 	void *block;
 
 	if (geteuid() != 0 || setuid(65534) != 0)
 		skip();
-	CHECK(ipc_open(&block, hear_handle()) != cudaSuccess);
+	CHECK(ipc_open(&block, handle) != cudaSuccess);
 	tell_ready();
 }
 
@@ -268,11 +269,12 @@ static void user_importer(void)
 
 static void namespace_importer(void)
 {
+	cudaIpcMemHandle_t handle = hear_handle();
 	void *block;
 
 	if (unshare(CLONE_NEWNET) != 0)
 		skip();
-	GIVES(ipc_open(&block, hear_handle()), cudaErrorInvalidResourceHandle);
+	GIVES(ipc_open(&block, handle), cudaErrorInvalidResourceHandle);
 	tell_ready();
 }
 
