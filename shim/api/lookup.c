@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "shim/api/behind.h"
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/base/elf.h"
@@ -16,9 +17,13 @@
 #define TRAMPOLINES 1024 /* as many as doors.S makes */
 #define TRAMPOLINE_BYTES 16
 
-/* libc's own; used by doors.S. */
+_Atomic uint64_t gs_lookup_unloads;
+
+/* Used by doors.S. */
 void *(*gs_lookup_real_dlsym)(void *, const char *);
 void *(*gs_lookup_real_dlvsym)(void *, const char *, const char *);
+
+static int (*real_dlclose)(void *);
 
 /* Called by doors.S. NULL: jump to the real one. */
 void *gs_lookup_dlsym(void *handle, const char *name, const char *version, const void *caller);
@@ -31,25 +36,26 @@ static struct gsb_lock trampoline_lock = GSB_LOCK_INIT(LIVE);
 static void *_Atomic trampoline_real[TRAMPOLINES];
 static _Atomic uint32_t trampoline_count;
 
-/* The dynamic linking functions live in libc since glibc 2.34, in libdl before. */
-static void *libc_symbol(const char *name)
+/* What the program would reach without us. The dynamic linking functions live in libc since glibc 2.34, in libdl before. */
+static void *symbol_behind(const char *name)
 {
 	static const char *const homes[] = {"libc.so.6", "libdl.so.2"};
+	void *found = gs_behind_symbol(name);
 	struct gsb_elf elf;
-	void *found;
 
-	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
-		if (gsb_elf_named(homes[i], &elf) == GS_OK && (found = gsb_elf_symbol(&elf, name)) != NULL)
-			return found;
-	return NULL;
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && found == NULL; i++)
+		if (gsb_elf_named(homes[i], &elf) == GS_OK)
+			found = gsb_elf_symbol(&elf, name);
+	return found;
 }
 
 void gs_lookup_init(void)
 {
 	if (gs_lookup_real_dlsym != NULL)
 		return;
-	gs_lookup_real_dlvsym = libc_symbol("dlvsym");
-	gs_lookup_real_dlsym = libc_symbol("dlsym");
+	real_dlclose = (int (*)(void *))symbol_behind("dlclose");
+	gs_lookup_real_dlvsym = symbol_behind("dlvsym");
+	gs_lookup_real_dlsym = symbol_behind("dlsym");
 }
 
 bool gs_lookup_is_exempt(const void *caller)
@@ -172,4 +178,14 @@ void *gs_lookup_dlvsym(void *handle, const char *name, const char *version, cons
 	if (!may_be_ours(handle, name))
 		return NULL;
 	return substitute_for(name, gs_lookup_real_dlvsym(handle, name, version), caller);
+}
+
+GS_EXPORT int dlclose(void *handle)
+{
+	int result;
+
+	gs_lookup_init();
+	result = real_dlclose(handle);
+	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
+	return result;
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "shim/api/behind.h"
+#include "shim/api/lookup.h"
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
@@ -25,6 +27,7 @@ static unsigned instance_count;
 /* The calling object of this thread's last call. */
 static _Thread_local struct {
 	uintptr_t start, end;
+	uint64_t unloads;
 	const struct gs_runtime *runtime;
 } last_caller __attribute__((tls_model("initial-exec")));
 
@@ -37,67 +40,126 @@ static const struct {
 #include "shim/api/runtime.def"
 };
 
-static const struct gs_runtime *instance_in(const struct gsb_elf *elf)
+static void slots_fill(struct gs_runtime *runtime, const struct gsb_elf *home)
 {
-	struct runtime_instance *instance;
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		const char *name = gs_fn_info[slots[i].fn].symbol;
+		void *function = gs_behind_symbol(name);
+
+		*(void **)((char *)runtime + slots[i].offset) =
+			function != NULL ? function : gsb_elf_symbol(home, name);
+	}
+}
+
+/* The one at this place, else an unused one, else one whose object is gone; NULL if all are in use. */
+static struct runtime_instance *instance_slot(uintptr_t base)
+{
+	struct gsb_elf elf;
 
 	for (unsigned i = 0; i < instance_count; i++)
-		if (instances[i].base == elf->base)
-			return &instances[i].slots;
-	if (instance_count == RUNTIME_LIMIT)
-		return NULL;
-	instance = &instances[instance_count++];
-	instance->base = elf->base;
-	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
-		*(void **)((char *)&instance->slots + slots[i].offset) =
-			gsb_elf_symbol(elf, gs_fn_info[slots[i].fn].symbol);
-	return &instance->slots;
+		if (instances[i].base == base)
+			return &instances[i];
+	if (instance_count < RUNTIME_LIMIT)
+		return &instances[instance_count++];
+	for (unsigned i = 0; i < RUNTIME_LIMIT; i++)
+		if (gsb_elf_at((const void *)instances[i].slots.cudaMalloc, &elf) != GS_OK ||
+		    elf.base != instances[i].base)
+			return &instances[i];
+	return NULL;
+}
+
+/* Another object may have taken the place of one that was unloaded; if not, nothing changes. */
+static const struct gs_runtime *instance_in(const struct gsb_elf *home)
+{
+	struct runtime_instance *instance;
+	struct gs_runtime found;
+
+	slots_fill(&found, home);
+	gsb_lock_acquire(&runtime_lock);
+	instance = instance_slot(home->base);
+	if (instance != NULL) {
+		if (memcmp(&instance->slots, &found, sizeof(found)) != 0)
+			instance->slots = found;
+		instance->base = home->base;
+	}
+	gsb_lock_release(&runtime_lock);
+	return instance != NULL ? &instance->slots : NULL;
 }
 
 /* Where the runtime of an object lives: in the object itself, in the shared runtime that it is linked to, or, for an
- * object that relies on the global scope, in the first one that was loaded. Takes the loader's lock. */
-static int runtime_home(const struct gsb_elf *caller, struct gsb_elf *ret_home)
-{
-	const char *needed = gsb_elf_needed(caller, "libcudart.so.");
+ * object that relies on the global scope, in the first one that was loaded. An object in front of us that defines
+ * runtime functions got here by asking for the next ones. */
+struct home_search {
+	const struct gsb_elf *caller;
+	const char *needed; /* NULL: no shared runtime */
+	bool behind;
+	struct gsb_elf itself, shared, first; /* end == 0: not found */
+};
 
-	if (gsb_elf_symbol(caller, "cudaMalloc") != NULL) {
-		*ret_home = *caller;
-		return GS_OK;
-	}
-	if (needed != NULL && gsb_elf_named(needed, ret_home) == GS_OK)
-		return GS_OK;
-	return gsb_elf_named("libcudart.so.", ret_home);
+/* Tools that stand in front of single functions have neither. */
+static bool holds_runtime(const struct gsb_elf *elf)
+{
+	return elf->symbols != NULL && elf->strings != NULL && gsb_elf_symbol(elf, "cudaMalloc") != NULL &&
+	       (gsb_elf_symbol(elf, "cudaRuntimeGetVersion") != NULL ||
+		gsb_elf_symbol(elf, "__cudaRegisterFatBinary") != NULL);
 }
 
-static __attribute__((noinline)) const struct gs_runtime *runtime_find(const void *caller)
+static bool home_visit(void *user, const struct gsb_elf *elf)
+{
+	struct home_search *search = user;
+
+	if (gsb_elf_holds(elf, home_visit)) {
+		search->behind = true;
+		return false;
+	}
+	if (!search->behind || !holds_runtime(elf))
+		return false;
+	if (search->first.end == 0)
+		search->first = *elf;
+	if (elf->base == search->caller->base)
+		search->itself = *elf;
+	if (search->needed != NULL && elf->soname != NULL && strcmp(elf->soname, search->needed) == 0)
+		search->shared = *elf;
+	return false;
+}
+
+static int runtime_home(const struct gsb_elf *caller, struct gsb_elf *ret_home)
+{
+	struct home_search search = {.caller = caller, .needed = gsb_elf_needed(caller, "libcudart.so.")};
+
+	gsb_elf_walk(home_visit, &search);
+	*ret_home = search.itself.end != 0 ? search.itself : search.shared.end != 0 ? search.shared : search.first;
+	return ret_home->end != 0 ? GS_OK : GS_E_NOT_FOUND;
+}
+
+static __attribute__((noinline)) const struct gs_runtime *runtime_find(const void *caller, uint64_t unloads)
 {
 	const struct gs_runtime *runtime = NULL;
 	struct gsb_elf object, home;
 
 	if (gsb_elf_at(caller, &object) != GS_OK)
 		memset(&object, 0, sizeof(object));
-	if (runtime_home(&object, &home) == GS_OK) {
-		gsb_lock_acquire(&runtime_lock);
+	if (runtime_home(&object, &home) == GS_OK)
 		runtime = instance_in(&home);
-		gsb_lock_release(&runtime_lock);
-	}
 	if (runtime == NULL) {
 		gsb_log_once(GSB_LOG_ERROR, "a CUDA runtime function was called, but no libcudart is loaded");
 		return NULL;
 	}
 	last_caller.start = object.start;
 	last_caller.end = object.end;
+	last_caller.unloads = unloads;
 	last_caller.runtime = runtime;
 	return runtime;
 }
 
 const struct gs_runtime *gs_runtime_of(const void *caller)
 {
+	uint64_t unloads = atomic_load_explicit(&gs_lookup_unloads, memory_order_acquire);
 	uintptr_t address = (uintptr_t)caller;
 
-	if (address >= last_caller.start && address < last_caller.end)
+	if (address >= last_caller.start && address < last_caller.end && last_caller.unloads == unloads)
 		return last_caller.runtime;
-	return runtime_find(caller);
+	return runtime_find(caller, unloads);
 }
 
 void gs_runtime_reset_locks(void)

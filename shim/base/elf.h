@@ -25,6 +25,12 @@ struct gsb_elf {
 	const char *soname;       /* NULL: has none */
 };
 
+/* Whether the address lies in it. */
+static inline bool gsb_elf_holds(const struct gsb_elf *elf, const void *address)
+{
+	return (uintptr_t)address >= elf->start && (uintptr_t)address < elf->end;
+}
+
 /* The object that holds the address. GS_E_NOT_FOUND. */
 int gsb_elf_at(const void *address, struct gsb_elf *ret_elf);
 

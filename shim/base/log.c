@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shim/base/assert.h"
+#include "shim/base/os.h"
 #include "shim/base/text.h"
 
 static _Atomic enum gsb_log_level current_level = GSB_LOG_WARN;
@@ -20,7 +21,7 @@ static void print_line(const char *format, va_list arguments)
 {
 	char line[GSB_LOG_LINE_BYTES];
 	struct gsb_text text;
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = gsb_os_cancel_hold();
 
 	gsb_text_init(&text, line, sizeof(line) - 1);
 	gsb_text_add(&text, "gpushim: ");
@@ -28,6 +29,7 @@ static void print_line(const char *format, va_list arguments)
 	line[text.length++] = '\n';
 	while (write(STDERR_FILENO, line, text.length) < 0 && errno == EINTR)
 		;
+	gsb_os_cancel_restore(cancel);
 	errno = saved_errno;
 }
 

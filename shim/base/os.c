@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -54,6 +55,19 @@ uint64_t gsb_os_wall_ns(void)
 uint32_t gsb_os_tid(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
+}
+
+int gsb_os_cancel_hold(void)
+{
+	int state = PTHREAD_CANCEL_ENABLE;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	return state;
+}
+
+void gsb_os_cancel_restore(int state)
+{
+	pthread_setcancelstate(state, NULL);
 }
 
 long gsb_os_read_file(const char *path, char *text, size_t capacity)

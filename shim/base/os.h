@@ -20,6 +20,11 @@ uint64_t gsb_os_wall_ns(void);
 /* Kernel thread id of the caller. */
 uint32_t gsb_os_tid(void);
 
+/* Around calls of the system that are cancellation points: a thread that was cancelled must not end in the middle of
+ * our work, with a lock held, in a call of the program that is no cancellation point. */
+int gsb_os_cancel_hold(void);
+void gsb_os_cancel_restore(int state);
+
 /* Reads at most capacity-1 bytes of a (proc) file into text and ends it with a zero byte. Returns the length, or
  * GS_E_IO. */
 long gsb_os_read_file(const char *path, char *text, size_t capacity);

@@ -7,6 +7,7 @@
  *   exit    entries pass straight through from then on; the snapshot is written if there is something to tell. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
@@ -15,6 +16,7 @@
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/base/os.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
@@ -29,10 +31,12 @@ _Atomic int gs_mode_now = GS_MODE_DORMANT;
 bool gs_call_timed;
 
 static struct gsb_lock boot_lock = GSB_LOCK_INIT(BOOT);
+static pid_t started_in; /* the process; a child that was made without fork() is told by its number alone */
 
 /* Under the BOOT lock: nothing here needs the loader's lock or the driver. */
 static void start(const struct gs_driver_found *found)
 {
+	started_in = getpid();
 	gs_driver_use(found);
 	gs_conf_load();
 	gs_call_timed = gs_conf.watch;
@@ -48,18 +52,21 @@ static void start(const struct gs_driver_found *found)
 bool gs_boot_ready(void)
 {
 	struct gs_driver_found found;
+	int cancel;
 
 	if (gs_mode() != GS_MODE_DORMANT)
 		return gs_driver.cuInit != NULL;
 	if (gs_thread.inside != 0)
 		return false;
 	gs_thread.inside = 1;
+	cancel = gsb_os_cancel_hold();
 	if (gs_driver_find(&found) == GS_OK) {
 		gsb_lock_acquire(&boot_lock);
 		if (gs_mode() == GS_MODE_DORMANT)
 			start(&found);
 		gsb_lock_release(&boot_lock);
 	}
+	gsb_os_cancel_restore(cancel);
 	gs_thread.inside = 0;
 	return gs_mode() != GS_MODE_DORMANT;
 }
@@ -96,7 +103,7 @@ static void at_exit(void)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
 	atomic_store_explicit(&gs_mode_now, GS_MODE_OFF, memory_order_release);
-	if ((gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
+	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
 		return;
 	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)
 		gsb_log_always("snapshot written; read it with: gpushim-report summary %s", path);

@@ -18,6 +18,7 @@ static uint64_t start_ticks, start_ns;
 
 static void thread_ended(void *block)
 {
+	gs_thread.counters = NULL;
 	atomic_store_explicit(&((struct gs_counter_block *)block)->owner, 0, memory_order_release);
 }
 

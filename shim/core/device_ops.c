@@ -152,9 +152,11 @@ static void op_release(void *user, uint64_t handle)
 static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address)
 {
 	CUdeviceptr address = 0;
+	int cancel = gsb_os_cancel_hold();
 	int error = from_driver(gs_driver.cuMemAlloc_v2(&address, size_bytes));
 
 	(void)user;
+	gsb_os_cancel_restore(cancel);
 	if (error == GS_OK)
 		*ret_address = address;
 	return error;
@@ -162,8 +164,12 @@ static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address
 
 static int op_plain_free(void *user, uint64_t address)
 {
+	int cancel = gsb_os_cancel_hold();
+	int error = from_driver(gs_driver.cuMemFree_v2(address));
+
 	(void)user;
-	return from_driver(gs_driver.cuMemFree_v2(address));
+	gsb_os_cancel_restore(cancel);
+	return error;
 }
 
 /* --- Fences */
@@ -339,18 +345,17 @@ static int op_fence_wait(void *user, uint64_t token)
 {
 	const struct fence *fence = (const struct fence *)(uintptr_t)token;
 
+	int error = GS_OK, cancel;
+
 	(void)user;
 	if (gs_order_capturing())
 		return GS_E_FORBIDDEN;
-	for (unsigned i = 0; i < fence->count; i++) {
-		if (!context_alive(fence->events[i]))
-			continue;
-		int error = from_driver(gs_driver.cuEventSynchronize(fence->events[i]->event));
-
-		if (error != GS_OK)
-			return error;
-	}
-	return GS_OK;
+	cancel = gsb_os_cancel_hold();
+	for (unsigned i = 0; i < fence->count && error == GS_OK; i++)
+		if (context_alive(fence->events[i]))
+			error = from_driver(gs_driver.cuEventSynchronize(fence->events[i]->event));
+	gsb_os_cancel_restore(cancel);
+	return error;
 }
 
 static void op_fence_drop(void *user, uint64_t token)

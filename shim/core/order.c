@@ -6,11 +6,15 @@
 #include "shim/api/driver.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/base/os.h"
 
 #define CAPTURE_LIMIT 64 /* captures open at one time; more: counted as open for good */
 
 static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
-static CUstream capturing[CAPTURE_LIMIT];
+static struct {
+	CUstream stream;
+	CUcontext context; /* that was current when it began */
+} capturing[CAPTURE_LIMIT];
 static _Atomic unsigned capture_count; /* written under the lock */
 static _Atomic bool capture_overflow;
 
@@ -19,12 +23,15 @@ static _Atomic bool blind;
 
 void gs_order_capture_began(CUstream stream)
 {
+	CUcontext context = NULL;
 	unsigned count;
 
+	gs_driver.cuCtxGetCurrent(&context);
 	gsb_lock_acquire(&capture_lock);
 	count = atomic_load(&capture_count);
 	if (count < CAPTURE_LIMIT) {
-		capturing[count] = stream;
+		capturing[count].stream = stream;
+		capturing[count].context = context;
 		atomic_store(&capture_count, count + 1);
 	} else {
 		atomic_store(&capture_overflow, true);
@@ -39,12 +46,25 @@ void gs_order_capture_ended(CUstream stream)
 	gsb_lock_acquire(&capture_lock);
 	count = atomic_load(&capture_count);
 	for (unsigned i = 0; i < count; i++) {
-		if (capturing[i] != stream)
+		if (capturing[i].stream != stream)
 			continue;
 		capturing[i] = capturing[count - 1];
 		atomic_store(&capture_count, count - 1);
 		break;
 	}
+	gsb_lock_release(&capture_lock);
+}
+
+void gs_order_context_gone(CUcontext context)
+{
+	unsigned kept = 0, count;
+
+	gsb_lock_acquire(&capture_lock);
+	count = atomic_load(&capture_count);
+	for (unsigned i = 0; i < count; i++)
+		if (capturing[i].context != context)
+			capturing[kept++] = capturing[i];
+	atomic_store(&capture_count, kept);
 	gsb_lock_release(&capture_lock);
 }
 
@@ -62,7 +82,7 @@ bool gs_order_capturing(void)
 
 struct gs_order_relaxed gs_order_relaxed_begin(void)
 {
-	struct gs_order_relaxed saved = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+	struct gs_order_relaxed saved = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED, .cancel = gsb_os_cancel_hold()};
 
 	saved.exchanged = gs_order_capturing() && gs_driver.cuThreadExchangeStreamCaptureMode != NULL &&
 			  gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode) == CUDA_SUCCESS;
@@ -73,6 +93,7 @@ void gs_order_relaxed_end(struct gs_order_relaxed saved)
 {
 	if (saved.exchanged)
 		gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode);
+	gsb_os_cancel_restore(saved.cancel);
 }
 
 bool gs_order_stream_captures(CUstream stream)

@@ -13,15 +13,19 @@ void gs_order_capture_began(CUstream stream);
 void gs_order_capture_ended(CUstream stream);
 void gs_order_stream_gone(CUstream stream);
 
+/* The context is gone, and with it the captures that were open there. */
+void gs_order_context_gone(CUcontext context);
+
 /* True while any capture of the process may be open: nothing of ours may then be recorded, waited for, mapped or
  * synchronised outside a relaxed exchange (H9). */
 bool gs_order_capturing(void);
 
 /* Between the two the calling thread may make driver calls that touch no stream without breaking a capture of another
- * thread. Nothing happens while there is no capture. */
+ * thread, and is not cancelled in the middle of them. */
 struct gs_order_relaxed {
 	CUstreamCaptureMode mode; /* the thread's own */
 	bool exchanged;
+	int cancel;
 };
 struct gs_order_relaxed gs_order_relaxed_begin(void);
 void gs_order_relaxed_end(struct gs_order_relaxed saved);

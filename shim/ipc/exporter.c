@@ -208,7 +208,7 @@ int gs_ipc_export(const struct gs_device *device, const struct gsa_block_info *b
 		.pid = (uint32_t)getpid(),
 		.device = (uint32_t)device->device,
 	};
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = gsb_os_cancel_hold();
 	int error = check_exportable(device, block->address);
 
 	if (error == GS_OK)
@@ -218,6 +218,7 @@ int gs_ipc_export(const struct gs_device *device, const struct gsa_block_info *b
 		memcpy(handle.uuid, device->uuid, sizeof(handle.uuid));
 		memcpy(ret_handle, &handle, sizeof(handle));
 	}
+	gsb_os_cancel_restore(cancel);
 	errno = saved_errno;
 	return error;
 }

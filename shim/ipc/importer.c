@@ -14,6 +14,7 @@
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/base/os.h"
 #include "shim/base/slab.h"
 #include "shim/core/order.h"
 #include "shim/ipc/exporter.h"
@@ -260,7 +261,7 @@ static int open_new(const struct gs_ipc_handle *handle, CUcontext context, CUdev
 
 int gs_ipc_open(const CUipcMemHandle *opaque, CUcontext context, CUdevice device, CUdeviceptr *ret_address)
 {
-	int saved_errno = errno, error = GS_OK;
+	int saved_errno = errno, error = GS_OK, cancel;
 	struct gs_order_relaxed relaxed;
 	struct gs_ipc_import *import;
 	struct gs_ipc_handle handle;
@@ -270,6 +271,7 @@ int gs_ipc_open(const CUipcMemHandle *opaque, CUcontext context, CUdevice device
 		return GS_E_INVALID;
 	if (device < 0 || device >= GS_DEVICE_LIMIT)
 		return GS_E_UNSUPPORTED;
+	cancel = gsb_os_cancel_hold();
 	gsb_lock_acquire(&busy_lock);
 	relaxed = gs_order_relaxed_begin();
 	import = import_of(&handle, context);
@@ -282,6 +284,7 @@ int gs_ipc_open(const CUipcMemHandle *opaque, CUcontext context, CUdevice device
 	sweep();
 	gs_order_relaxed_end(relaxed);
 	gsb_lock_release(&busy_lock);
+	gsb_os_cancel_restore(cancel);
 	errno = saved_errno;
 	return error;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shim/base/lock.h"
+#include "shim/base/os.h"
 #include "shim/base/text.h"
 #include "shim/core/conf.h"
 #include "shim/snap/file.h"
@@ -75,7 +76,7 @@ int gs_snapshot_write(enum gs_snapshot_reason reason, char *ret_path, size_t cap
 {
 	static char path_chars[GS_SNAPSHOT_PATH_BYTES];
 	struct gsb_text path;
-	int error;
+	int error, cancel = gsb_os_cancel_hold();
 
 	gsb_lock_acquire(&snapshot_lock);
 	gsb_text_init(&path, path_chars, sizeof(path_chars));
@@ -88,6 +89,7 @@ int gs_snapshot_write(enum gs_snapshot_reason reason, char *ret_path, size_t cap
 		gsb_text_add(&copy, "%s", path.start);
 	}
 	gsb_lock_release(&snapshot_lock);
+	gsb_os_cancel_restore(cancel);
 	return error;
 }
 

@@ -179,7 +179,10 @@ static uint32_t native_capture(struct thread *thread, const struct gs_python_lay
 	uint64_t frames[GS_NATIVE_FRAMES_MAX];
 	uint32_t level = 0, node = base, frame;
 	unsigned takeovers = 0;
+	int cancel = gsb_os_cancel_hold(); /* libunwind probes memory by calls that are cancellation points */
 	size_t count = gs_native_walk(frames, &takeovers);
+
+	gsb_os_cancel_restore(cancel);
 
 	count_up(&thread->native_walks);
 	if (base != 0)

@@ -7,6 +7,7 @@
 
 static void context_gone(CUcontext context)
 {
+	gs_order_context_gone(context);
 	gs_ipc_context_gone(context);
 	gs_context_gone(context);
 }

@@ -47,13 +47,18 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	return result;
 }
 
+/* The default stream of the twins is another one. */
+static CUstream captured(const struct gs_call *call, CUstream handle)
+{
+	return handle == NULL && gs_fn_info[call->fn].per_thread ? CU_STREAM_PER_THREAD : handle;
+}
+
 CUresult gs_on_cuStreamBeginCapture(struct gs_call *call, PFN_cuStreamBeginCapture_v10000 real, CUstream hStream)
 {
 	CUresult result = real(hStream);
 
-	(void)call;
 	if (result == CUDA_SUCCESS)
-		gs_order_capture_began(hStream);
+		gs_order_capture_began(captured(call, hStream));
 	return result;
 }
 
@@ -62,9 +67,8 @@ CUresult gs_on_cuStreamBeginCapture_v2(struct gs_call *call, PFN_cuStreamBeginCa
 {
 	CUresult result = real(hStream, mode);
 
-	(void)call;
 	if (result == CUDA_SUCCESS)
-		gs_order_capture_began(hStream);
+		gs_order_capture_began(captured(call, hStream));
 	return result;
 }
 
@@ -75,9 +79,8 @@ CUresult gs_on_cuStreamBeginCaptureToGraph(struct gs_call *call, PFN_cuStreamBeg
 {
 	CUresult result = real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode);
 
-	(void)call;
 	if (result == CUDA_SUCCESS)
-		gs_order_capture_began(hStream);
+		gs_order_capture_began(captured(call, hStream));
 	return result;
 }
 
@@ -88,8 +91,7 @@ CUresult gs_on_cuStreamEndCapture(struct gs_call *call, PFN_cuStreamEndCapture_v
 {
 	CUresult result = real(hStream, phGraph);
 
-	(void)call;
 	if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
-		gs_order_capture_ended(hStream);
+		gs_order_capture_ended(captured(call, hStream));
 	return result;
 }

@@ -1,0 +1,128 @@
+/* Open captures: they end with their stream and with their context, whatever name the stream was called by. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/core/order.h"
+
+#define STREAM(number) ((CUstream)(uintptr_t)(0x1000 + (number)))
+#define CONTEXT(number) ((CUcontext)(uintptr_t)(0x2000 + (number)))
+
+static CUcontext current = CONTEXT(1);
+static CUresult end_result;
+
+static CUresult CUDAAPI current_get(CUcontext *context)
+{
+	*context = current;
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI begin(CUstream stream, CUstreamCaptureMode mode)
+{
+	(void)stream;
+	(void)mode;
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI end(CUstream stream, CUgraph *graph)
+{
+	(void)stream;
+	(void)graph;
+	return end_result;
+}
+
+static void capture_begin(enum gs_fn fn, CUstream stream)
+{
+	struct gs_call call = {.fn = fn};
+
+	gs_on_cuStreamBeginCapture_v2(&call, begin, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+static void capture_end(enum gs_fn fn, CUstream stream, CUresult result)
+{
+	struct gs_call call = {.fn = fn};
+
+	end_result = result;
+	gs_on_cuStreamEndCapture(&call, end, stream, NULL);
+}
+
+static void two_streams_capture_and_end(void **state)
+{
+	(void)state;
+	assert_false(gs_order_capturing());
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(1));
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(2));
+	capture_end(GS_FN_cuStreamEndCapture, STREAM(1), CUDA_SUCCESS);
+	assert_true(gs_order_capturing());
+	capture_end(GS_FN_cuStreamEndCapture, STREAM(2), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	assert_false(gs_order_capturing());
+}
+
+static void another_threads_capture_goes_on(void **state)
+{
+	(void)state;
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(1));
+	capture_end(GS_FN_cuStreamEndCapture, STREAM(1), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+	assert_true(gs_order_capturing());
+	gs_order_stream_gone(STREAM(1));
+	assert_false(gs_order_capturing());
+}
+
+static void the_per_thread_stream_has_two_names(void **state)
+{
+	(void)state;
+	capture_begin(GS_FN_cuStreamBeginCapture_v2_ptsz, NULL);
+	capture_end(GS_FN_cuStreamEndCapture, CU_STREAM_PER_THREAD, CUDA_SUCCESS);
+	assert_false(gs_order_capturing());
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, CU_STREAM_PER_THREAD);
+	capture_end(GS_FN_cuStreamEndCapture_ptsz, NULL, CUDA_SUCCESS);
+	assert_false(gs_order_capturing());
+}
+
+static void a_context_takes_its_captures_along(void **state)
+{
+	(void)state;
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(1));
+	current = CONTEXT(2);
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(2));
+	capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(3));
+	gs_order_context_gone(CONTEXT(2));
+	assert_true(gs_order_capturing());
+	gs_order_context_gone(CONTEXT(1));
+	assert_false(gs_order_capturing());
+}
+
+static void what_a_wait_saw_is_settled(void **state)
+{
+	uint64_t mark;
+
+	(void)state;
+	gs_order_note_to_host();
+	mark = gs_order_to_host_mark();
+	gs_order_note_to_host();
+	gs_order_to_host_settled(mark);
+	assert_true(gs_order_to_host_pending());
+	gs_order_to_host_settled(gs_order_to_host_mark());
+	gs_order_to_host_settled(mark);
+	assert_false(gs_order_to_host_pending());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(two_streams_capture_and_end),
+	    cmocka_unit_test(another_threads_capture_goes_on),
+	    cmocka_unit_test(the_per_thread_stream_has_two_names),
+	    cmocka_unit_test(a_context_takes_its_captures_along),
+	    cmocka_unit_test(what_a_wait_saw_is_settled),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	gs_driver.cuCtxGetCurrent = current_get;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
