@@ -69,8 +69,7 @@ static void correct_attribute(CUpointer_attribute attribute, const struct gsa_bl
 
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		if (legacy)
-			*(CUcontext *)data = (CUcontext)(uintptr_t)block->owner;
+		*(CUcontext *)data = legacy ? (CUcontext)(uintptr_t)block->owner : NULL;
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 		*(CUdeviceptr *)data = block->address;
