@@ -107,7 +107,7 @@ static void free_live_of(struct gsa *allocator, uint64_t owner, size_t *live_cou
 
 	for (uint64_t at = 0; (block = gsa_map_ceiling(&allocator->live, at)) != NULL;) {
 		at = gsa_block_end(block);
-		if (block->owner != owner)
+		if (block->owner != owner || block->origin != GSA_ORIGIN_LEGACY)
 			continue;
 		gsa_live_leave(allocator, block);
 		gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);

@@ -106,7 +106,8 @@ uint64_t gsa_free_serial(struct gsa *allocator);
 void gsa_device_idle(struct gsa *allocator, uint64_t before);
 void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before);
 
-/* The context and all work in it are gone: its live blocks are freed and idle. Returns how many were live. */
+/* The context and all work in it are gone: its live legacy blocks are freed and idle. Stream-ordered ones belong to
+ * their pool and live on, except where they are plain allocations of the context. Returns how many died. */
 size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
 
 /* Gives idle physical memory back to the driver until at most keep_bytes are held idle. Records and polls fences first;

@@ -412,6 +412,8 @@ static uint64_t limit_for(const struct gs_device *device)
 	if (gs_conf.per_process_memory_fraction < 1.0) {
 		uint64_t share = (uint64_t)((double)device->total_bytes * gs_conf.per_process_memory_fraction);
 
+		if (share == 0)
+			share = 1;
 		if (limit == 0 || share < limit)
 			limit = share;
 	}

@@ -155,6 +155,7 @@ static void h6_memory_dies_with_its_context(void **state)
 	struct gsa_stream stream = {.id = 5, .handle = 5, .owner = 77};
 	struct gsa_request request = {
 	    .size_bytes = 4 * MIB, .origin = GSA_ORIGIN_ASYNC, .stream = &stream, .owner = 77};
+	struct gsa_block_info pooled;
 	struct gsa_block_info block;
 	struct gsa_block_info plain;
 	struct gsa_block_info freed;
@@ -163,6 +164,9 @@ static void h6_memory_dies_with_its_context(void **state)
 	take(bench, MIB, 1);
 	fake_submit(&bench->fake, 5);
 	assert_int_equal(gsa_alloc(bench->allocator, &request, &freed), GS_OK);
+	assert_int_equal(gsa_alloc(bench->allocator, &request, &pooled), GS_OK);
+	request.origin = GSA_ORIGIN_LEGACY;
+	request.stream = NULL;
 	assert_int_equal(gsa_alloc(bench->allocator, &request, &block), GS_OK);
 	request.plain = true;
 	assert_int_equal(gsa_alloc(bench->allocator, &request, &plain), GS_OK);
@@ -172,8 +176,9 @@ static void h6_memory_dies_with_its_context(void **state)
 	assert_int_equal(gsa_owner_gone(bench->allocator, 77), 2);
 	assert_int_equal(bench->fake.calls[FAKE_PLAIN_FREE], 0);
 	assert_int_equal(gsa_find(bench->allocator, block.address, &block), GS_E_NOT_FOUND);
+	assert_int_equal(gsa_find(bench->allocator, pooled.address, &block), GS_OK);
 	assert_int_equal(bench_stats(bench)->pending_bytes.now, 0);
-	assert_int_equal(bench->stats.live_count.now, 1);
+	assert_int_equal(bench->stats.live_count.now, 2);
 	assert_int_equal(bench->stats.reserved_bytes.now, bench->fake.used_bytes);
 	assert_int_equal(bench->fake.told_bytes, bench->fake.used_bytes);
 	bench_close(bench);

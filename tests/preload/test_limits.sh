@@ -1,0 +1,24 @@
+#!/bin/bash
+# What may be held, and what lives how long: limits of every size, memory of a destroyed context.
+. "$TOP/tests/lib/tap.sh"
+
+programs=$BUILD/tests/preload
+
+held() { # held CONF: how many times 10 MiB of a device of 1 GiB
+	GPUSHIM_ALLOC_CONF=snapshot:off,$1 "$TOP/scripts/sim-run" "$programs/rt_limit" 2>/dev/null
+}
+
+for backend in vmm cudamalloc; do
+	is "$backend: no limit" "$(held backend:$backend)" 20
+	is "$backend: a limit" "$(held backend:$backend,memory_limit:35M)" 3
+	is "$backend: less than one allocation" "$(held backend:$backend,memory_limit:1K)" 0
+	is "$backend: a share" "$(held backend:$backend,per_process_memory_fraction:0.05)" 5
+	is "$backend: a share of nothing" "$(held backend:$backend,per_process_memory_fraction:0.0)" 0
+	is "$backend: the smaller of both" "$(held backend:$backend,per_process_memory_fraction:0.05,memory_limit:25M)" 2
+done
+
+export GPUSHIM_ALLOC_CONF=snapshot:off
+plain=$("$TOP/scripts/sim-run" --no-shim "$programs/drv_outlive" 2>&1)
+is 'stream-ordered memory outlives its context' "$("$TOP/scripts/sim-run" "$programs/drv_outlive" 2>&1)" "$plain"
+like 'its content too' "$plain" 'pooled holds 4711, free 0, again 1'
+done_testing
