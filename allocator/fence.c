@@ -4,6 +4,7 @@
 #include "allocator/tag.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/os.h"
 
 void gsa_fences_expire(struct gsa *allocator, struct gsa_tag *tag, uint64_t before)
 {
@@ -145,7 +146,7 @@ void gsa_fences_poll(struct gsa *allocator)
 static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes, uint64_t round)
 {
 	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
-		if (tag->round < round && tag->bytes > 0 && tag->bytes >= least_bytes &&
+		if (tag->round < round && !tag->ending && tag->bytes > 0 && tag->bytes >= least_bytes &&
 		    tag->newest->free_serial > tag->covered && tag->fence_count < GSA_TAG_FENCES_MAX &&
 		    (except_id == 0 || tag->stream.id != except_id))
 			return tag;
@@ -198,8 +199,19 @@ void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id)
 
 	gsb_lock_acquire(&allocator->lock);
 	tag = gsa_tag_find(allocator, stream_id);
-	if (tag != NULL && tag->bytes > 0 && tag->newest->free_serial > tag->covered)
-		record_or_orphan(allocator, tag, true);
+	if (tag != NULL && !tag->ending) {
+		tag->ending = true;
+		tag->pins++;
+		while (tag->pins > 1) {
+			gsb_lock_release(&allocator->lock);
+			gsb_os_nap();
+			gsb_lock_acquire(&allocator->lock);
+		}
+		if (tag->bytes > 0 && tag->newest->free_serial > tag->covered)
+			record_or_orphan(allocator, tag, true);
+		tag->pins--;
+		gsa_tag_retire(allocator, tag);
+	}
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
 }

@@ -18,7 +18,8 @@ void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least
 /* Blocks the host until everything freed so far is idle. False when that cannot be had now. */
 bool gsa_fences_wait(struct gsa *allocator);
 
-/* Records the fence of a tag whose stream is about to go, however many it has already. */
+/* Records the fence of a tag whose stream is about to go, however many it has already. Waits until no other thread is
+ * about to record there: its handle may mean another stream soon. */
 void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id);
 
 /* Fences of the tag that cover no more than `before` have nothing more to say. ALLOCATOR lock held. */

@@ -28,7 +28,7 @@ struct gsa_tag *gsa_tag_for(struct gsa *allocator, const struct gsa_stream *stre
 		return &allocator->streamless;
 	tag = gsa_tag_find(allocator, stream->id);
 	if (tag != NULL)
-		return tag;
+		return tag->ending ? &allocator->streamless : tag;
 	tag = gsb_slab_take(&allocator->tag_slab);
 	if (tag == NULL)
 		return &allocator->streamless;

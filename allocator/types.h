@@ -137,6 +137,7 @@ struct gsa_tag {
 	struct gsa_fence *fences; /* under way, first recorded first */
 	unsigned fence_count;
 	unsigned pins;	/* threads that will come back to it */
+	bool ending;	/* its stream is being destroyed: nothing more is freed on it or recorded for it */
 	uint64_t round; /* last round of recording that looked here */
 };
 

@@ -70,6 +70,15 @@ void gsb_os_cancel_restore(int state)
 	pthread_setcancelstate(state, NULL);
 }
 
+/* The bare call is no cancellation point. */
+void gsb_os_nap(void)
+{
+	int saved_errno = errno;
+
+	syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 20000}, NULL);
+	errno = saved_errno;
+}
+
 long gsb_os_read_file(const char *path, char *text, size_t capacity)
 {
 	int saved_errno = errno;

@@ -17,6 +17,9 @@ void gsb_os_pages_unmap(void *pages, size_t size_bytes);
 uint64_t gsb_os_now_ns(void);
 uint64_t gsb_os_wall_ns(void);
 
+/* Sleeps some microseconds, so that threads of any priority run: between two looks at what another is about to do. */
+void gsb_os_nap(void);
+
 /* Kernel thread id of the caller. */
 uint32_t gsb_os_tid(void);
 

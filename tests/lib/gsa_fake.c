@@ -223,7 +223,11 @@ static int record(struct fake *fake, bool all, uint64_t stream_id, uint64_t *ret
 static int op_fence_stream(void *device, const struct gsa_stream *stream, uint64_t *ret_fence)
 {
 	int error;
-	struct fake *fake = enter(device, FAKE_FENCE_STREAM, false, &error);
+	struct fake *fake = device;
+
+	if (fake->before_fence_stream != NULL)
+		fake->before_fence_stream(fake->before_fence_user);
+	enter(fake, FAKE_FENCE_STREAM, false, &error);
 
 	gsb_assert(stream->id > 0 && stream->id < FAKE_STREAMS);
 	if (error == GS_OK && fake->capturing)

@@ -71,6 +71,8 @@ struct fake {
 	uint64_t finished[FAKE_STREAMS];
 	bool gone[FAKE_STREAMS];
 	bool capturing; /* fences are forbidden */
+	void (*before_fence_stream)(void *user); /* called by fence_stream, nothing held; may be NULL */
+	void *before_fence_user;
 
 	unsigned calls[FAKE_OP_COUNT];
 	unsigned call_count; /* of all */

@@ -1,9 +1,13 @@
 /* Stream order: who may have freed memory, and when. Hazards H1 to H9 of the design, as far as they are the
  * allocator's. Stream 0 stands for "without a stream". */
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -281,6 +285,78 @@ static void many_streams_and_fences(void **state)
 	bench_close(bench);
 }
 
+/* Another thread is about to record on the stream, whose handle it has read, when the program destroys the stream. The
+ * end of the stream must wait for that, or the fence is recorded on whatever has the handle next. */
+struct late_record {
+	_Atomic bool begun;
+	_Atomic bool ended; /* gsa_stream_ending has returned */
+	_Atomic bool too_late;
+};
+
+static void record_late(void *user)
+{
+	struct late_record *late = user;
+
+	if (atomic_exchange(&late->begun, true))
+		return;
+	for (unsigned ms = 0; ms < 30 && !atomic_load(&late->ended); ms++)
+		usleep(1000);
+	atomic_store(&late->too_late, atomic_load(&late->ended));
+}
+
+static void *want_on_another_stream(void *argument)
+{
+	struct gsa_block_info block;
+
+	assert_int_equal(fake_alloc(argument, 8 * MIB, 2, &block), GS_OK);
+	return NULL;
+}
+
+static void h6_a_stream_ends_after_fences_under_way(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct late_record late = {0};
+	struct gsa_stream stream = fake_stream(1);
+	uint64_t first = take(bench, 8 * MIB, 1);
+	pthread_t thread;
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	bench->fake.before_fence_user = &late;
+	bench->fake.before_fence_stream = record_late;
+	assert_int_equal(pthread_create(&thread, NULL, want_on_another_stream, bench->allocator), 0);
+	while (!atomic_load(&late.begun))
+		sched_yield();
+	gsa_stream_ending(bench->allocator, &stream);
+	atomic_store(&late.ended, true);
+	pthread_join(thread, NULL);
+	assert_false(atomic_load(&late.too_late));
+	bench->fake.before_fence_stream = NULL;
+	bench->fake.gone[1] = true;
+	fake_finish(&bench->fake, 1);
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	bench_close(bench);
+}
+
+/* What is still freed on a stream that has ended is nobody's until all streams were asked. */
+static void h6_a_free_on_an_ended_stream_needs_all_streams(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct gsa_stream stream = fake_stream(1);
+	uint64_t first = take(bench, 8 * MIB, 1), second = take(bench, 8 * MIB, 1);
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	gsa_stream_ending(bench->allocator, &stream);
+	give(bench, second, 1);
+	take(bench, 8 * MIB, 2);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 1);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_ALL], 1);
+	bench_close(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +370,9 @@ int main(void)
 	     h6_an_ending_that_cannot_be_fenced_needs_all_streams, NULL, NULL, NULL},
 	    {"H6 a stream that went unseen strands nothing", h6_a_stream_that_went_unseen_strands_nothing, NULL, NULL,
 	     NULL},
+	    {"H6 a stream ends after fences under way", h6_a_stream_ends_after_fences_under_way, NULL, NULL, NULL},
+	    {"H6 a free on an ended stream needs all streams", h6_a_free_on_an_ended_stream_needs_all_streams, NULL,
+	     NULL, NULL},
 	    {"H6 memory dies with its context", h6_memory_dies_with_its_context, NULL, NULL, NULL},
 	    {"H9 nothing is recorded while a capture forbids it", h9_nothing_is_recorded_while_a_capture_forbids_it,
 	     NULL, NULL, NULL},
