@@ -29,9 +29,12 @@ static inline bool gs_call_ready(void)
 }
 
 /* At the start of a driver entry. False: call the real function and do nothing else. */
-static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, bool timed, const void *caller)
+static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_call_class call_class, bool timed,
+				 const void *caller)
 {
-	if (gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0)
+	enum gs_mode mode = gs_mode();
+
+	if ((mode != GS_MODE_ACTIVE && (mode != GS_MODE_ENDED || call_class != GS_CLASS_FREE)) || gs_thread.inside != 0)
 		return false;
 	gs_thread.inside = 1;
 	call->fn = fn;

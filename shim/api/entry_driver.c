@@ -20,7 +20,8 @@
 			return NO_DRIVER;                                                                              \
 		if (__builtin_expect(gs_driver.symbol == NULL, 0))                                                     \
 			return CUDA_ERROR_NOT_SUPPORTED;                                                               \
-		if (!gs_call_begin(&call, GS_FN_##symbol, GS_TIMED_##call_class, __builtin_return_address(0)))         \
+		if (!gs_call_begin(&call, GS_FN_##symbol, GS_CLASS_##call_class, GS_TIMED_##call_class,                \
+				   __builtin_return_address(0)))                                                       \
 			return gs_driver.symbol arguments;                                                             \
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		gs_call_end(&call, GS_TO_HOST_##call_class);                                                           \

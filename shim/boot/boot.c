@@ -4,7 +4,8 @@
  *   start   first CUDA call of the process: configuration, real functions, history, stacks.
  *   fork    the child of a process that used CUDA leaves everything alone for good: the driver does not work there
  *           either, and two processes must not write one file. The child of one that did not is as new (H33).
- *   exit    entries pass straight through from then on; the snapshot is written if there is something to tell. */
+ *   exit    entries but those that free pass straight through from then on; the snapshot is written if there is something
+ *           to tell. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -102,7 +103,7 @@ static void at_exit(void)
 
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
-	atomic_store_explicit(&gs_mode_now, GS_MODE_OFF, memory_order_release);
+	atomic_store_explicit(&gs_mode_now, GS_MODE_ENDED, memory_order_release);
 	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
 		return;
 	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)
@@ -111,7 +112,7 @@ static void at_exit(void)
 
 static void after_fork_in_child(void)
 {
-	if (gs_mode() == GS_MODE_ACTIVE)
+	if (gs_mode() != GS_MODE_DORMANT)
 		atomic_store_explicit(&gs_mode_now, GS_MODE_OFF, memory_order_release);
 	gs_thread_reset();
 	gsb_lock_reset(&boot_lock);

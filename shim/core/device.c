@@ -115,19 +115,13 @@ static struct gs_device *device_ready(CUdevice ordinal)
 
 struct gs_device *gs_device_current(CUcontext *ret_context)
 {
-	struct gs_device *device;
-	CUcontext context = NULL;
-	CUdevice ordinal;
+	struct gs_context context;
 
-	if (gs_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == NULL ||
-	    gs_driver.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
-		return NULL;
-	device = device_ready(ordinal);
-	if (device != NULL && !gs_context_add(context, ordinal, NULL))
+	if (!gs_context_current(&context))
 		return NULL;
 	if (ret_context != NULL)
-		*ret_context = context;
-	return device;
+		*ret_context = context.handle;
+	return device_ready(context.device);
 }
 
 struct gs_device *gs_device_used(CUdevice ordinal)
@@ -232,6 +226,17 @@ bool gs_context_find(CUcontext handle, struct gs_context *ret_context)
 	return context != NULL;
 }
 
+bool gs_context_current(struct gs_context *ret_context)
+{
+	CUcontext handle = NULL;
+	CUdevice device;
+
+	if (gs_driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || handle == NULL)
+		return false;
+	return gs_context_find(handle, ret_context) || (gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+							 gs_context_add(handle, device, ret_context));
+}
+
 unsigned gs_context_list(struct gs_context *list, unsigned capacity)
 {
 	unsigned count = 0;
@@ -281,10 +286,8 @@ void gs_context_gone(CUcontext handle)
 	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
-		if (device == NULL)
-			continue;
-		gsa_owner_gone(device->allocator, (uint64_t)(uintptr_t)handle);
-		gsa_trim(device->allocator, 0);
+		if (device != NULL)
+			gsa_owner_gone(device->allocator, (uint64_t)(uintptr_t)handle);
 	}
 }
 

@@ -57,9 +57,12 @@ struct gs_context {
 	bool alive;
 };
 
-/* Known and alive, or made known now; false when there is no room. */
+/* Known and alive, or made known now; false when there is no room. ret_context may be NULL. */
 bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_context);
 bool gs_context_find(CUcontext handle, struct gs_context *ret_context);
+
+/* The calling thread's current context, made known if it is not; false when there is none, or no room. */
+bool gs_context_current(struct gs_context *ret_context);
 
 /* Copies the living contexts; returns how many there are (at most capacity are written). */
 unsigned gs_context_list(struct gs_context *contexts, unsigned capacity);

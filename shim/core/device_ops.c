@@ -1,6 +1,6 @@
 /* See device_ops.h.
  *
- * A fence is up to FENCE_EVENTS events, one per context that it covers. Events are pooled per context, because an event
+ * A fence is a list of events, one per context that it covers. Events are pooled per context, because an event
  * belongs to the context that it was created in; both live until the process ends or the context is gone. A fence whose
  * context has died is done: the context waited for its work. */
 #include "shim/core/device_ops.h"
@@ -18,18 +18,15 @@
 #include "shim/core/thread.h"
 #include "shim/watch/ring.h"
 
-#define FENCE_EVENTS 8 /* contexts that one fence can cover; with more, the host waits for the rest */
-
 struct pooled_event {
 	CUevent event;
 	uint64_t context_id;
 	CUcontext context;
-	struct pooled_event *next; /* in the pool of free events */
+	struct pooled_event *next; /* of its fence, or in the pool of free events */
 };
 
 struct fence {
-	unsigned count;
-	struct pooled_event *events[FENCE_EVENTS];
+	struct pooled_event *events;
 };
 
 static struct gsb_lock fence_lock = GSB_LOCK_INIT(LIVE);
@@ -210,8 +207,12 @@ static bool context_alive(const struct pooled_event *event)
 
 static void fence_give(struct fence *fence)
 {
-	for (unsigned i = 0; i < fence->count; i++)
-		event_give(fence->events[i]);
+	struct pooled_event *event;
+
+	while ((event = fence->events) != NULL) {
+		fence->events = event->next;
+		event_give(event);
+	}
 	gsb_lock_acquire(&fence_lock);
 	gsb_slab_give(&fence_slab, fence);
 	gsb_lock_release(&fence_lock);
@@ -270,69 +271,63 @@ static int fence_add(struct fence *fence, const struct gs_context *context, cons
 		event_give(event);
 		return stream != NULL ? GS_E_NOT_FOUND : from_driver(result);
 	}
-	fence->events[fence->count++] = event;
+	event->next = fence->events;
+	fence->events = event;
+	return GS_OK;
+}
+
+/* A fence over these contexts, or over one stream of the only one. Entered (gs_order_enter). */
+static int fence_record(const struct gs_context *contexts, unsigned count, const struct gsa_stream *stream,
+			uint64_t *ret_fence)
+{
+	struct fence *fence = fence_take();
+	int error = GS_OK;
+
+	if (fence == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	for (unsigned i = 0; i < count && error == GS_OK; i++)
+		error = fence_add(fence, &contexts[i], stream);
+	if (error != GS_OK) {
+		fence_give(fence);
+		return error;
+	}
+	*ret_fence = (uint64_t)(uintptr_t)fence;
 	return GS_OK;
 }
 
 static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t *ret_fence)
 {
 	struct gs_context context;
-	struct fence *fence;
-	int error;
+	int error = GS_E_NOT_FOUND, cancel;
 
 	(void)user;
-	if (gs_order_capturing())
+	if (!gs_order_enter(&cancel))
 		return GS_E_FORBIDDEN;
-	if (!gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
-		return GS_E_NOT_FOUND;
-	fence = fence_take();
-	if (fence == NULL)
-		return GS_E_NO_HOST_MEMORY;
-	error = fence_add(fence, &context, is_default_stream(stream) ? NULL : stream);
-	if (error != GS_OK) {
-		fence_give(fence);
-		return error;
-	}
-	*ret_fence = (uint64_t)(uintptr_t)fence;
-	return GS_OK;
+	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
+		error = fence_record(&context, 1, is_default_stream(stream) ? NULL : stream, ret_fence);
+	gs_order_leave(cancel);
+	return error;
 }
 
 static int op_fence_all(void *user, uint64_t *ret_fence)
 {
 	struct gs_context contexts[GS_CONTEXT_LIMIT];
-	unsigned count = gs_context_list(contexts, GS_CONTEXT_LIMIT);
-	struct fence *fence;
-	int error = GS_OK;
+	int error, cancel;
 
 	(void)user;
-	if (gs_order_capturing() || count > FENCE_EVENTS)
+	if (!gs_order_enter(&cancel))
 		return GS_E_FORBIDDEN;
-	fence = fence_take();
-	if (fence == NULL)
-		return GS_E_NO_HOST_MEMORY;
-	for (unsigned i = 0; i < count && error == GS_OK; i++)
-		error = fence_add(fence, &contexts[i], NULL);
-	if (error != GS_OK) {
-		fence_give(fence);
-		return error;
-	}
-	*ret_fence = (uint64_t)(uintptr_t)fence;
-	return GS_OK;
+	error = fence_record(contexts, gs_context_list(contexts, GS_CONTEXT_LIMIT), NULL, ret_fence);
+	gs_order_leave(cancel);
+	return error;
 }
 
-static int op_fence_poll(void *user, uint64_t token)
+/* A context that is gone has waited for its work. */
+static int events_poll(const struct fence *fence)
 {
-	const struct fence *fence = (const struct fence *)(uintptr_t)token;
+	for (const struct pooled_event *event = fence->events; event != NULL; event = event->next) {
+		CUresult result = context_alive(event) ? gs_driver.cuEventQuery(event->event) : CUDA_SUCCESS;
 
-	(void)user;
-	if (gs_order_capturing())
-		return 0;
-	for (unsigned i = 0; i < fence->count; i++) {
-		CUresult result;
-
-		if (!context_alive(fence->events[i]))
-			continue;
-		result = gs_driver.cuEventQuery(fence->events[i]->event);
 		if (result == CUDA_ERROR_NOT_READY)
 			return 0;
 		if (result != CUDA_SUCCESS)
@@ -341,20 +336,32 @@ static int op_fence_poll(void *user, uint64_t token)
 	return 1;
 }
 
+static int op_fence_poll(void *user, uint64_t token)
+{
+	int answer, cancel;
+
+	(void)user;
+	if (!gs_order_enter(&cancel))
+		return 0;
+	answer = events_poll((const struct fence *)(uintptr_t)token);
+	gs_order_leave(cancel);
+	return answer;
+}
+
 static int op_fence_wait(void *user, uint64_t token)
 {
 	const struct fence *fence = (const struct fence *)(uintptr_t)token;
-
-	int error = GS_OK, cancel;
+	struct gs_order_relaxed saved;
+	int error = GS_OK;
 
 	(void)user;
 	if (gs_order_capturing())
 		return GS_E_FORBIDDEN;
-	cancel = gsb_os_cancel_hold();
-	for (unsigned i = 0; i < fence->count && error == GS_OK; i++)
-		if (context_alive(fence->events[i]))
-			error = from_driver(gs_driver.cuEventSynchronize(fence->events[i]->event));
-	gsb_os_cancel_restore(cancel);
+	saved = gs_order_relaxed_begin();
+	for (const struct pooled_event *event = fence->events; event != NULL && error == GS_OK; event = event->next)
+		if (context_alive(event))
+			error = from_driver(gs_driver.cuEventSynchronize(event->event));
+	gs_order_relaxed_end(saved);
 	return error;
 }
 

@@ -18,10 +18,21 @@ static struct {
 static _Atomic unsigned capture_count; /* written under the lock */
 static _Atomic bool capture_overflow;
 
+/* Who enters counts itself before it looks for captures and holds; who captures or holds does so before it looks for
+ * those inside. So one of them sees the other. */
+static _Atomic unsigned inside_count;
+static _Atomic unsigned hold_count;
+
 static _Atomic uint64_t to_host_noted, to_host_settled;
 static _Atomic bool blind;
 
-void gs_order_capture_began(CUstream stream)
+static void await_zero(_Atomic unsigned *count)
+{
+	while (atomic_load(count) != 0)
+		gsb_os_nap();
+}
+
+void gs_order_capture_begins(CUstream stream)
 {
 	CUcontext context = NULL;
 	unsigned count;
@@ -37,6 +48,7 @@ void gs_order_capture_began(CUstream stream)
 		atomic_store(&capture_overflow, true);
 	}
 	gsb_lock_release(&capture_lock);
+	await_zero(&inside_count);
 }
 
 void gs_order_capture_ended(CUstream stream)
@@ -76,15 +88,53 @@ void gs_order_stream_gone(CUstream stream)
 
 bool gs_order_capturing(void)
 {
-	return atomic_load_explicit(&capture_count, memory_order_acquire) != 0 ||
-	       atomic_load_explicit(&capture_overflow, memory_order_relaxed);
+	return atomic_load(&capture_count) != 0 || atomic_load(&capture_overflow);
+}
+
+bool gs_order_enter(int *ret_cancel)
+{
+	int cancel = gsb_os_cancel_hold();
+
+	atomic_fetch_add(&inside_count, 1);
+	if (gs_order_capturing() || atomic_load(&hold_count) != 0) {
+		gs_order_leave(cancel);
+		return false;
+	}
+	*ret_cancel = cancel;
+	return true;
+}
+
+void gs_order_leave(int cancel)
+{
+	atomic_fetch_sub(&inside_count, 1);
+	gsb_os_cancel_restore(cancel);
+}
+
+int gs_order_hold(void)
+{
+	int cancel = gsb_os_cancel_hold();
+
+	atomic_fetch_add(&hold_count, 1);
+	await_zero(&inside_count);
+	return cancel;
+}
+
+void gs_order_let_go(int cancel)
+{
+	atomic_fetch_sub(&hold_count, 1);
+	gsb_os_cancel_restore(cancel);
+}
+
+void gs_order_await(void)
+{
+	await_zero(&hold_count);
 }
 
 struct gs_order_relaxed gs_order_relaxed_begin(void)
 {
 	struct gs_order_relaxed saved = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED, .cancel = gsb_os_cancel_hold()};
 
-	saved.exchanged = gs_order_capturing() && gs_driver.cuThreadExchangeStreamCaptureMode != NULL &&
+	saved.exchanged = gs_driver.cuThreadExchangeStreamCaptureMode != NULL &&
 			  gs_driver.cuThreadExchangeStreamCaptureMode(&saved.mode) == CUDA_SUCCESS;
 	return saved;
 }
@@ -136,4 +186,6 @@ void gs_order_lost_sight(const char *how)
 void gs_order_reset_locks(void)
 {
 	gsb_lock_reset(&capture_lock);
+	atomic_store(&inside_count, 0);
+	atomic_store(&hold_count, 0);
 }

@@ -8,20 +8,36 @@
 
 #include "shim/api/cuda.h"
 
-/* A capture began on or ended on a stream. */
-void gs_order_capture_began(CUstream stream);
+/* Before the driver is asked to begin a capture on the stream, and once that has failed or the capture has ended. The
+ * first waits for the threads between gs_order_enter and gs_order_leave. The per-thread stream goes by the handle
+ * CU_STREAM_PER_THREAD. */
+void gs_order_capture_begins(CUstream stream);
 void gs_order_capture_ended(CUstream stream);
 void gs_order_stream_gone(CUstream stream);
 
 /* The context is gone, and with it the captures that were open there. */
 void gs_order_context_gone(CUcontext context);
 
+/* Between the two the thread may record on, and ask about, streams and contexts of the program: no capture begins and no
+ * context ends meanwhile; nor is it cancelled, *ret_cancel is for gs_order_leave. False: not now, do nothing. Not for
+ * calls that wait for the device. */
+bool gs_order_enter(int *ret_cancel);
+void gs_order_leave(int cancel);
+
+/* Around the end of a context: keeps all others from gs_order_enter and waits for those inside. Returns what
+ * gs_order_let_go wants; the thread is not cancelled in between. */
+int gs_order_hold(void);
+void gs_order_let_go(int cancel);
+
+/* Waits until nobody holds: the handle of a context just made may be that of one whose end is being worked on. */
+void gs_order_await(void);
+
 /* True while any capture of the process may be open: nothing of ours may then be recorded, waited for, mapped or
  * synchronised outside a relaxed exchange (H9). */
 bool gs_order_capturing(void);
 
 /* Between the two the calling thread may make driver calls that touch no stream without breaking a capture of another
- * thread, and is not cancelled in the middle of them. */
+ * thread, be it open already or begun meanwhile, and is not cancelled in the middle of them. */
 struct gs_order_relaxed {
 	CUstreamCaptureMode mode; /* the thread's own */
 	bool exchanged;

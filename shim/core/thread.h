@@ -13,6 +13,7 @@ struct gs_counter_block;
 struct gs_thread {
 	uint32_t inside;                   /* > 0: pass through */
 	uint32_t tid;                      /* kernel thread id; 0 until first asked */
+	uint32_t serial;                   /* unlike tid never used again; 0 until first asked */
 	uint32_t runtime_fn;               /* enum gs_fn of the runtime call in progress + 1; 0 = none */
 	const void *caller;                /* its return address: the program's code */
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
@@ -21,6 +22,7 @@ struct gs_thread {
 extern _Thread_local struct gs_thread gs_thread __attribute__((tls_model("initial-exec")));
 
 uint32_t gs_thread_id(void);
+uint32_t gs_thread_serial(void);
 
 /* In the child of a fork: the numbers of the parent's thread no longer hold. */
 void gs_thread_reset(void);

@@ -12,6 +12,27 @@ static void context_gone(CUcontext context)
 	gs_context_gone(context);
 }
 
+/* After context_gone: what the context used is wanted elsewhere. */
+static void trim_devices(void)
+{
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL)
+			gsa_trim(device->allocator, 0);
+	}
+}
+
+/* In the order of the end of another context that may have had the same handle. */
+static CUresult context_made(CUresult result, const CUcontext *context, CUdevice device)
+{
+	if (result == CUDA_SUCCESS) {
+		gs_order_await();
+		gs_context_add(*context, device, NULL);
+	}
+	return result;
+}
+
 static CUdevice device_of_current(void)
 {
 	CUdevice device = 0;
@@ -22,56 +43,51 @@ static CUdevice device_of_current(void)
 CUresult gs_on_cuDevicePrimaryCtxRetain(struct gs_call *call, PFN_cuDevicePrimaryCtxRetain_v7000 real, CUcontext *pctx,
 					CUdevice_v1 dev)
 {
-	CUresult result = real(pctx, dev);
-
 	(void)call;
-	if (result == CUDA_SUCCESS)
-		gs_context_add(*pctx, dev, NULL);
-	return result;
+	return context_made(real(pctx, dev), pctx, dev);
 }
 
 CUresult gs_on_cuCtxCreate_v2(struct gs_call *call, PFN_cuCtxCreate_v3020 real, CUcontext *pctx, unsigned int flags,
 			      CUdevice_v1 dev)
 {
-	CUresult result = real(pctx, flags, dev);
-
 	(void)call;
-	if (result == CUDA_SUCCESS)
-		gs_context_add(*pctx, dev, NULL);
-	return result;
+	return context_made(real(pctx, flags, dev), pctx, dev);
 }
 
 CUresult gs_on_cuCtxCreate_v3(struct gs_call *call, PFN_cuCtxCreate_v11040 real, CUcontext *pctx,
 			      CUexecAffinityParam *paramsArray, int numParams, unsigned int flags, CUdevice_v1 dev)
 {
-	CUresult result = real(pctx, paramsArray, numParams, flags, dev);
-
 	(void)call;
-	if (result == CUDA_SUCCESS)
-		gs_context_add(*pctx, dev, NULL);
-	return result;
+	return context_made(real(pctx, paramsArray, numParams, flags, dev), pctx, dev);
 }
 
 #if CUDA_VERSION >= 12050
 CUresult gs_on_cuCtxCreate_v4(struct gs_call *call, PFN_cuCtxCreate_v12050 real, CUcontext *pctx,
 			      CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev)
 {
-	CUresult result = real(pctx, ctxCreateParams, flags, dev);
-
 	(void)call;
-	if (result == CUDA_SUCCESS)
-		gs_context_add(*pctx, dev, NULL);
-	return result;
+	return context_made(real(pctx, ctxCreateParams, flags, dev), pctx, dev);
 }
 #endif
 
+/* Lets go of what gs_order_hold returned. */
+static CUresult context_ended(CUresult result, CUcontext context, bool gone, int hold)
+{
+	if (gone)
+		context_gone(context);
+	gs_order_let_go(hold);
+	if (gone)
+		trim_devices();
+	return result;
+}
+
 static CUresult context_destroy(CUresult (*real)(CUcontext), CUcontext context)
 {
-	CUresult result = real(context);
+	int hold = gs_order_hold();
+	CUresult result;
 
-	if (result == CUDA_SUCCESS)
-		context_gone(context);
-	return result;
+	result = real(context);
+	return context_ended(result, context, result == CUDA_SUCCESS, hold);
 }
 
 CUresult gs_on_cuCtxDestroy(struct gs_call *call, PFN_cuCtxDestroy_v2000 real, CUcontext ctx)
@@ -100,34 +116,33 @@ static CUcontext primary_context(CUdevice device)
 	return context;
 }
 
-static void primary_maybe_gone(CUdevice device, CUcontext context)
+static bool primary_active(CUdevice device)
 {
 	unsigned int flags;
-	int active = 0;
+	int active = 1;
 
-	if (context != NULL && gs_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && !active)
-		context_gone(context);
+	return gs_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active != 0;
 }
 
 static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	CUresult result = real(device);
+	int hold = gs_order_hold();
+	CUresult result;
 
-	if (result == CUDA_SUCCESS)
-		primary_maybe_gone(device, context);
-	return result;
+	result = real(device);
+	return context_ended(result, context, result == CUDA_SUCCESS && context != NULL && !primary_active(device), hold);
 }
 
 /* A reset destroys the context's state whoever still holds it. */
 static CUresult primary_reset(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	CUresult result = real(device);
+	int hold = gs_order_hold();
+	CUresult result;
 
-	if (result == CUDA_SUCCESS && context != NULL)
-		context_gone(context);
-	return result;
+	result = real(device);
+	return context_ended(result, context, result == CUDA_SUCCESS && context != NULL, hold);
 }
 
 CUresult gs_on_cuDevicePrimaryCtxRelease(struct gs_call *call, PFN_cuDevicePrimaryCtxRelease_v7000 real,

@@ -3,7 +3,11 @@
  * The rule of all handlers: whatever is not surely ours is the driver's, with the driver's own answer. Served are
  * cudaMalloc and its kin (cuMemAlloc), and stream-ordered allocations from the device's default pool. While a capture
  * is open everything goes to the driver: cudaMalloc is refused there or not by the driver's own rules, and stream-ordered
- * allocations become nodes of the graph (H9). */
+ * allocations become nodes of the graph (H9).
+ *
+ * Memory that an allocator holds never reaches the driver's own free: what is not the start of a live block there (freed
+ * already, perhaps by another thread meanwhile; an address inside) is refused, as the driver refuses it. Of a plain
+ * allocation that we cache the driver does not know that the program has freed it. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/base/err.h"
@@ -215,13 +219,6 @@ static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 	return result;
 }
 
-/* No live block, but memory that we keep: the program has freed it. The driver would do so again if it is a plain
- * allocation that we cache. */
-static bool freed_before(const struct gs_device *device, CUdeviceptr dptr)
-{
-	return device == NULL && dptr != 0 && gs_device_holds(dptr);
-}
-
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
 	struct gsa_block_info block;
@@ -238,7 +235,7 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 			return CUDA_SUCCESS;
 		}
 	}
-	if (freed_before(device, dptr))
+	if (dptr != 0 && gs_device_holds(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = real(dptr);
 	if (result == CUDA_SUCCESS)
@@ -249,19 +246,21 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 real, CUdeviceptr_v2 dptr,
 			      CUstream hStream)
 {
-	bool per_thread = gs_fn_info[call->fn].per_thread;
 	struct gsa_block_info block;
 	struct gs_device *device = dptr != 0 ? gs_device_of(dptr, &block) : NULL;
 	struct gsa_stream stream;
 	CUresult result;
 
-	if (device != NULL && block.address == dptr && gs_stream_resolve(hStream, per_thread, &stream) &&
-	    !gs_order_stream_captures(hStream) && gsa_free(device->allocator, dptr, &stream, &block) == GS_OK) {
-		gs_note_free(device, &block, stream.id);
-		return CUDA_SUCCESS;
+	if (dptr != 0 && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream)) {
+		if (device != NULL && block.address == dptr &&
+		    !gs_order_stream_captures((CUstream)(uintptr_t)stream.handle) &&
+		    gsa_free(device->allocator, dptr, &stream, &block) == GS_OK) {
+			gs_note_free(device, &block, stream.id);
+			return CUDA_SUCCESS;
+		}
+		if (gs_device_holds(dptr))
+			return CUDA_ERROR_INVALID_VALUE;
 	}
-	if (freed_before(device, dptr))
-		return CUDA_ERROR_INVALID_VALUE;
 	result = real(dptr, hStream);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_free(dptr);

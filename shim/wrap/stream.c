@@ -47,29 +47,34 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	return result;
 }
 
-/* The default stream of the twins is another one. */
-static CUstream captured(const struct gs_call *call, CUstream handle)
+/* By the name that order.h wants. */
+static CUstream captured_stream(const struct gs_call *call, CUstream handle)
 {
 	return handle == NULL && gs_fn_info[call->fn].per_thread ? CU_STREAM_PER_THREAD : handle;
 }
 
+static CUresult capture_begun(CUstream stream, CUresult result)
+{
+	if (result != CUDA_SUCCESS)
+		gs_order_capture_ended(stream);
+	return result;
+}
+
 CUresult gs_on_cuStreamBeginCapture(struct gs_call *call, PFN_cuStreamBeginCapture_v10000 real, CUstream hStream)
 {
-	CUresult result = real(hStream);
+	CUstream stream = captured_stream(call, hStream);
 
-	if (result == CUDA_SUCCESS)
-		gs_order_capture_began(captured(call, hStream));
-	return result;
+	gs_order_capture_begins(stream);
+	return capture_begun(stream, real(hStream));
 }
 
 CUresult gs_on_cuStreamBeginCapture_v2(struct gs_call *call, PFN_cuStreamBeginCapture_v10010 real, CUstream hStream,
 				       CUstreamCaptureMode mode)
 {
-	CUresult result = real(hStream, mode);
+	CUstream stream = captured_stream(call, hStream);
 
-	if (result == CUDA_SUCCESS)
-		gs_order_capture_began(captured(call, hStream));
-	return result;
+	gs_order_capture_begins(stream);
+	return capture_begun(stream, real(hStream, mode));
 }
 
 CUresult gs_on_cuStreamBeginCaptureToGraph(struct gs_call *call, PFN_cuStreamBeginCaptureToGraph_v12030 real,
@@ -77,11 +82,10 @@ CUresult gs_on_cuStreamBeginCaptureToGraph(struct gs_call *call, PFN_cuStreamBeg
 					   const CUgraphEdgeData *dependencyData, size_t numDependencies,
 					   CUstreamCaptureMode mode)
 {
-	CUresult result = real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode);
+	CUstream stream = captured_stream(call, hStream);
 
-	if (result == CUDA_SUCCESS)
-		gs_order_capture_began(captured(call, hStream));
-	return result;
+	gs_order_capture_begins(stream);
+	return capture_begun(stream, real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode));
 }
 
 /* A capture that fails to end as asked (it was invalidated, or the stream does not capture) is over as well, except
@@ -92,6 +96,6 @@ CUresult gs_on_cuStreamEndCapture(struct gs_call *call, PFN_cuStreamEndCapture_v
 	CUresult result = real(hStream, phGraph);
 
 	if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
-		gs_order_capture_ended(captured(call, hStream));
+		gs_order_capture_ended(captured_stream(call, hStream));
 	return result;
 }

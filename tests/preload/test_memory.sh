@@ -48,6 +48,10 @@ GPUSHIM_ALLOC_CONF=free_sync:never sim "$programs/rt_hazard" copy-then-free
 like 'free_sync:never does not wait' "$(cat "$folder/out")" '^[1-9][0-9]* words wrong on the host'
 GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work' "$programs/rt_hazard" reuse-legacy
 
+same 'memory comes back among many contexts (H2)' --memory 256M "$programs/drv_contexts"
+like 'all of it' "$output" '^64 of 64'
+same 'memory given back after the exit handlers' "$programs/rt_late" "$programs/lib_late.so"
+
 same 'out of memory, three times, and back' --memory 256M "$programs/rt_oom"
 like 'out of memory: the line' "$said" '^gpushim: out of memory on device 0: asked 16\.0 MiB, live [^
 ]*$'

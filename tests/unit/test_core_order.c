@@ -1,8 +1,12 @@
-/* Open captures: they end with their stream and with their context, whatever name the stream was called by. */
+/* Open captures: they end with their stream and with their context, whatever name the stream was called by; and who
+ * may record while captures and contexts begin or end. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -15,6 +19,9 @@
 
 static CUcontext current = CONTEXT(1);
 static CUresult end_result;
+static CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static _Atomic bool done;
+static int held_cancel;
 
 static CUresult CUDAAPI current_get(CUcontext *context)
 {
@@ -112,6 +119,96 @@ static void what_a_wait_saw_is_settled(void **state)
 	assert_false(gs_order_to_host_pending());
 }
 
+/* --- Threads that record, capture and end contexts at the same time. */
+
+static CUresult exchange_mode(CUstreamCaptureMode *given)
+{
+	CUstreamCaptureMode before = mode;
+
+	mode = *given;
+	*given = before;
+	return CUDA_SUCCESS;
+}
+
+static void *begin_capture(void *unused)
+{
+	gs_order_capture_begins(STREAM(1));
+	atomic_store(&done, true);
+	return unused;
+}
+
+static void *hold(void *unused)
+{
+	held_cancel = gs_order_hold();
+	atomic_store(&done, true);
+	return unused;
+}
+
+static void *await(void *unused)
+{
+	gs_order_await();
+	atomic_store(&done, true);
+	return unused;
+}
+
+/* Starts the thread and says whether it got to its end within 20 ms. */
+static bool ends_soon(pthread_t *thread, void *(*what)(void *))
+{
+	atomic_store(&done, false);
+	assert_int_equal(pthread_create(thread, NULL, what, NULL), 0);
+	usleep(20000);
+	return atomic_load(&done);
+}
+
+static void h9_a_capture_begins_when_nobody_records(void **state)
+{
+	pthread_t thread;
+	int cancel;
+
+	(void)state;
+	assert_true(gs_order_enter(&cancel));
+	assert_false(ends_soon(&thread, begin_capture));
+	assert_true(gs_order_capturing());
+	assert_false(gs_order_enter(&cancel));
+	gs_order_leave(cancel);
+	pthread_join(thread, NULL);
+	assert_false(gs_order_enter(&cancel));
+	gs_order_capture_ended(STREAM(1));
+	assert_true(gs_order_enter(&cancel));
+	gs_order_leave(cancel);
+}
+
+static void h6_a_context_ends_when_nobody_records(void **state)
+{
+	pthread_t thread, maker;
+	int cancel;
+
+	(void)state;
+	assert_true(gs_order_enter(&cancel));
+	assert_false(ends_soon(&thread, hold));
+	assert_false(gs_order_enter(&cancel));
+	gs_order_leave(cancel);
+	pthread_join(thread, NULL);
+	assert_false(gs_order_enter(&cancel));
+	assert_false(ends_soon(&maker, await));
+	gs_order_let_go(held_cancel);
+	pthread_join(maker, NULL);
+	assert_true(gs_order_enter(&cancel));
+	gs_order_leave(cancel);
+}
+
+static void h9_calls_that_touch_no_stream_are_always_relaxed(void **state)
+{
+	struct gs_order_relaxed saved;
+
+	(void)state;
+	gs_driver.cuThreadExchangeStreamCaptureMode = exchange_mode;
+	saved = gs_order_relaxed_begin();
+	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+	gs_order_relaxed_end(saved);
+	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +217,10 @@ int main(void)
 	    cmocka_unit_test(the_per_thread_stream_has_two_names),
 	    cmocka_unit_test(a_context_takes_its_captures_along),
 	    cmocka_unit_test(what_a_wait_saw_is_settled),
+	    {"H9 a capture begins when nobody records", h9_a_capture_begins_when_nobody_records, NULL, NULL, NULL},
+	    {"H6 a context ends when nobody records", h6_a_context_ends_when_nobody_records, NULL, NULL, NULL},
+	    {"H9 calls that touch no stream are always relaxed", h9_calls_that_touch_no_stream_are_always_relaxed, NULL,
+	     NULL, NULL},
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
