@@ -45,12 +45,6 @@ void gsa_fini(struct gsa *allocator)
 	gsb_os_pages_unmap(allocator, sizeof(*allocator));
 }
 
-void gsa_reset_locks(struct gsa *allocator)
-{
-	gsb_lock_reset(&allocator->grow_lock);
-	gsb_lock_reset(&allocator->lock);
-}
-
 static void visit_block(const struct gsa_visitor *visitor, const struct gsa_block *block)
 {
 	struct gsa_block_info info;

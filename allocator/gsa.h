@@ -114,6 +114,9 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
  * does not wait for the device. Returns the bytes given back. */
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes);
 
+/* Blocks the host until everything freed so far is idle. False when that cannot be had now. */
+bool gsa_wait(struct gsa *allocator);
+
 /* Runs set_access again over everything mapped: after a peer was given access. */
 int gsa_access_changed(struct gsa *allocator);
 
@@ -177,8 +180,5 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor);
 
 /* Walks everything and asserts every equation; for tests and debug builds. */
 void gsa_check(struct gsa *allocator);
-
-/* After a fork, in the child: makes the locks free. The allocator must not be used there. */
-void gsa_reset_locks(struct gsa *allocator);
 
 #endif

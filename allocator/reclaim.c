@@ -163,6 +163,11 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 	return error;
 }
 
+bool gsa_wait(struct gsa *allocator)
+{
+	return gsa_fences_wait(allocator);
+}
+
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	gsa_fences_gather(allocator, 0, 0);

@@ -18,8 +18,11 @@ struct gs_call {
 /* False once gs_boot_start has decided that the shim cannot work here (there is no driver). Starts it if needed. */
 bool gs_boot_ready(void);
 
-/* Work that may write host memory later was submitted: shim/wrap/order.c. */
+/* Work that may write host memory later was submitted: shim/core/order.c. */
 void gs_order_note_to_host(void);
+
+/* Gives the memory that all devices hold free back to the driver: shim/core/device.c. */
+uint64_t gs_devices_trim(bool wait);
 
 extern bool gs_call_timed; /* the setting `watch`; constant after start */
 

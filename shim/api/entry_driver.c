@@ -24,6 +24,8 @@
 				   __builtin_return_address(0)))                                                       \
 			return gs_driver.symbol arguments;                                                             \
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
+		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
+			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
 		gs_call_end(&call, GS_TO_HOST_##call_class);                                                           \
 		return result;                                                                                         \
 	}

@@ -9,6 +9,7 @@
 #include "shim/base/log.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/conf.h"
+#include "shim/core/order.h"
 
 static struct gsb_lock device_lock = GSB_LOCK_INIT(CONTEXT);
 
@@ -38,7 +39,7 @@ static uint64_t granularity_of(CUdevice device)
 
 	if (gs_driver.cuMemGetAllocationGranularity == NULL ||
 	    gs_driver.cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) !=
-		    CUDA_SUCCESS)
+		CUDA_SUCCESS)
 		return 0;
 	return granularity;
 }
@@ -66,16 +67,16 @@ static void device_probe(struct gs_device *device, CUdevice ordinal)
 
 		atomic_init(&device->default_is_current,
 			    gs_driver.cuDeviceGetMemPool(&current, ordinal) == CUDA_SUCCESS &&
-				    current == device->default_pool);
+				current == device->default_pool);
 	}
 }
 
 static void say_ready(const struct gs_device *device)
 {
 	gsb_log(GSB_LOG_INFO, "device %d: %s, memory from %s", device->device, device->name,
-		gs_conf.backend == GS_BACKEND_OFF		       ? "the driver"
+		gs_conf.backend == GS_BACKEND_OFF		   ? "the driver"
 		: device->vmm && gs_conf.backend == GS_BACKEND_VMM ? "virtual memory management"
-								       : "cached cudaMalloc");
+								   : "cached cudaMalloc");
 }
 
 static bool device_publish(struct gs_device *device, CUdevice ordinal)
@@ -154,6 +155,22 @@ bool gs_device_holds(uint64_t address)
 	return false;
 }
 
+uint64_t gs_devices_trim(bool wait)
+{
+	uint64_t given_back = 0;
+
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT && !gs_order_capturing(); ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device == NULL)
+			continue;
+		if (wait)
+			gsa_wait(device->allocator);
+		given_back += gsa_trim(device->allocator, 0);
+	}
+	return given_back;
+}
+
 void gs_device_add_peer(struct gs_device *device, CUdevice peer)
 {
 	uint64_t bit = 1ull << peer;
@@ -206,8 +223,8 @@ bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_co
 	gsb_lock_acquire(&device_lock);
 	context = context_slot(handle);
 	if (context == NULL && (context = context_free_slot()) != NULL)
-		*context = (struct gs_context){
-			.handle = handle, .device = device, .id = ++context_serial, .alive = true};
+		*context =
+		    (struct gs_context){.handle = handle, .device = device, .id = ++context_serial, .alive = true};
 	if (context != NULL && ret_context != NULL)
 		*ret_context = *context;
 	gsb_lock_release(&device_lock);
@@ -233,8 +250,8 @@ bool gs_context_current(struct gs_context *ret_context)
 
 	if (gs_driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || handle == NULL)
 		return false;
-	return gs_context_find(handle, ret_context) || (gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
-							 gs_context_add(handle, device, ret_context));
+	return gs_context_find(handle, ret_context) ||
+	       (gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS && gs_context_add(handle, device, ret_context));
 }
 
 unsigned gs_context_list(struct gs_context *list, unsigned capacity)

@@ -20,11 +20,11 @@ struct gs_device {
 	char name[128];
 	unsigned char uuid[16];
 	uint64_t total_bytes;
-	uint64_t granularity_bytes;  /* of physical handles */
-	bool vmm;                    /* virtual memory management works here */
-	bool pools;                  /* so do memory pools */
-	_Atomic uint64_t peers;      /* bit d: device d may access this one's memory */
-	CUmemoryPool default_pool;   /* NULL without pools */
+	uint64_t granularity_bytes;	 /* of physical handles */
+	bool vmm;			 /* virtual memory management works here */
+	bool pools;			 /* so do memory pools */
+	_Atomic uint64_t peers;		 /* bit d: device d may access this one's memory */
+	CUmemoryPool default_pool;	 /* NULL without pools */
 	_Atomic bool default_is_current; /* cuMemAllocAsync means the default pool */
 	struct gsa *allocator;
 };
@@ -42,6 +42,11 @@ struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_bloc
 
 /* The address lies in memory that some allocator holds, live or free. */
 bool gs_device_holds(uint64_t address);
+
+/* Gives the idle memory of all devices back to the driver, which has none left for something else (H28). wait: also
+ * what was freed and is not known to be idle yet, after waiting for it. Returns the bytes given back; 0 while a capture
+ * is open. */
+uint64_t gs_devices_trim(bool wait);
 
 /* Lets a device read and write all memory of another that we serve, past and future (cuCtxEnablePeerAccess). */
 void gs_device_add_peer(struct gs_device *device, CUdevice peer);

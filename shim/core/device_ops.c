@@ -48,14 +48,14 @@ static int from_driver(CUresult result)
 CUmemAllocationProp gs_device_properties(CUdevice device)
 {
 	CUmemAllocationProp properties = {
-		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+	    .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+	    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+	    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
 	};
 	int rdma = 0;
 
-	if (gs_driver.cuDeviceGetAttribute(&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device) ==
-		    CUDA_SUCCESS &&
+	if (gs_driver.cuDeviceGetAttribute(&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+					   device) == CUDA_SUCCESS &&
 	    rdma != 0)
 		properties.allocFlags.gpuDirectRDMACapable = 1;
 	return properties;
@@ -65,8 +65,7 @@ static int op_reserve(void *user, uint64_t size_bytes, uint64_t *ret_address)
 {
 	const struct gs_device *device = user;
 	CUdeviceptr address = 0;
-	int error = from_driver(
-		gs_driver.cuMemAddressReserve(&address, size_bytes, device->granularity_bytes, 0, 0));
+	int error = from_driver(gs_driver.cuMemAddressReserve(&address, size_bytes, device->granularity_bytes, 0, 0));
 
 	if (error == GS_OK)
 		*ret_address = address;
@@ -116,8 +115,8 @@ static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
 		if (ordinal != device->device && (peers >> ordinal & 1) == 0)
 			continue;
 		access[count++] = (CUmemAccessDesc){
-			.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal},
-			.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+		    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal},
+		    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 		};
 	}
 	error = from_driver(gs_driver.cuMemSetAccess(address, size_bytes, access, count));
@@ -381,34 +380,34 @@ static void op_on_segment(void *user, bool mapped, uint64_t address, uint64_t si
 {
 	const struct gs_device *device = user;
 	struct gs_event event = {
-		.time_ns = gsb_os_now_ns(),
-		.address = address,
-		.size_bytes = size_bytes,
-		.thread = gs_thread_id(),
-		.type = mapped ? GS_EVENT_SEGMENT_MAP : GS_EVENT_SEGMENT_UNMAP,
-		.device = (uint8_t)device->device,
+	    .time_ns = gsb_os_now_ns(),
+	    .address = address,
+	    .size_bytes = size_bytes,
+	    .thread = gs_thread_id(),
+	    .type = mapped ? GS_EVENT_SEGMENT_MAP : GS_EVENT_SEGMENT_UNMAP,
+	    .device = (uint8_t)device->device,
 	};
 
 	gs_ring_add(&event);
 }
 
 static const struct gsa_ops device_ops = {
-	.reserve = op_reserve,
-	.unreserve = op_unreserve,
-	.create = op_create,
-	.map = op_map,
-	.set_access = op_set_access,
-	.unmap = op_unmap,
-	.release = op_release,
-	.plain_alloc = op_plain_alloc,
-	.plain_free = op_plain_free,
-	.fence_stream = op_fence_stream,
-	.fence_all = op_fence_all,
-	.fence_poll = op_fence_poll,
-	.fence_wait = op_fence_wait,
-	.fence_drop = op_fence_drop,
-	.now_ns = op_now_ns,
-	.on_segment = op_on_segment,
+    .reserve = op_reserve,
+    .unreserve = op_unreserve,
+    .create = op_create,
+    .map = op_map,
+    .set_access = op_set_access,
+    .unmap = op_unmap,
+    .release = op_release,
+    .plain_alloc = op_plain_alloc,
+    .plain_free = op_plain_free,
+    .fence_stream = op_fence_stream,
+    .fence_all = op_fence_all,
+    .fence_poll = op_fence_poll,
+    .fence_wait = op_fence_wait,
+    .fence_drop = op_fence_drop,
+    .now_ns = op_now_ns,
+    .on_segment = op_on_segment,
 };
 
 /* The smallest of the limits that were set; 0 = none. */
@@ -430,11 +429,11 @@ static uint64_t limit_for(const struct gs_device *device)
 int gs_device_bind(struct gs_device *device)
 {
 	struct gsa_options options = {
-		.arena_bytes = device->total_bytes * 2 & ~(device->granularity_bytes - 1),
-		.granularity_bytes = device->granularity_bytes != 0 ? device->granularity_bytes : 2u << 20,
-		.limit_bytes = limit_for(device),
-		.use_vmm = device->vmm && gs_conf.backend == GS_BACKEND_VMM,
-		.expandable = gs_conf.expandable_segments,
+	    .arena_bytes = device->total_bytes * 2 & ~(device->granularity_bytes - 1),
+	    .granularity_bytes = device->granularity_bytes != 0 ? device->granularity_bytes : 2u << 20,
+	    .limit_bytes = limit_for(device),
+	    .use_vmm = device->vmm && gs_conf.backend == GS_BACKEND_VMM,
+	    .expandable = gs_conf.expandable_segments,
 	};
 
 	if (event_slab.node_bytes == 0) {

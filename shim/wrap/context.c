@@ -12,17 +12,6 @@ static void context_gone(CUcontext context)
 	gs_context_gone(context);
 }
 
-/* After context_gone: what the context used is wanted elsewhere. */
-static void trim_devices(void)
-{
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
-		struct gs_device *device = gs_device_used(ordinal);
-
-		if (device != NULL)
-			gsa_trim(device->allocator, 0);
-	}
-}
-
 /* In the order of the end of another context that may have had the same handle. */
 static CUresult context_made(CUresult result, const CUcontext *context, CUdevice device)
 {
@@ -77,7 +66,7 @@ static CUresult context_ended(CUresult result, CUcontext context, bool gone, int
 		context_gone(context);
 	gs_order_let_go(hold);
 	if (gone)
-		trim_devices();
+		gs_devices_trim(false);
 	return result;
 }
 

@@ -2,12 +2,12 @@
  *
  * The rule of all handlers: whatever is not surely ours is the driver's, with the driver's own answer. Served are
  * cudaMalloc and its kin (cuMemAlloc), and stream-ordered allocations from the device's default pool. While a capture
- * is open everything goes to the driver: cudaMalloc is refused there or not by the driver's own rules, and stream-ordered
- * allocations become nodes of the graph (H9).
+ * is open everything goes to the driver: cudaMalloc is refused there or not by the driver's own rules, and
+ * stream-ordered allocations become nodes of the graph (H9).
  *
- * Memory that an allocator holds never reaches the driver's own free: what is not the start of a live block there (freed
- * already, perhaps by another thread meanwhile; an address inside) is refused, as the driver refuses it. Of a plain
- * allocation that we cache the driver does not know that the program has freed it. */
+ * Memory that an allocator holds never reaches the driver's own free: what is not the start of a live block there
+ * (freed already, perhaps by another thread meanwhile; an address inside) is refused, as the driver refuses it. Of a
+ * plain allocation that we cache the driver does not know that the program has freed it. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/base/err.h"
@@ -46,12 +46,12 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 
 	if (dptr != NULL && bytesize != 0 && serves_caller(torch) && (device = gs_device_current(&context)) != NULL) {
 		struct gsa_request request = {
-			.size_bytes = bytesize,
-			.origin = GSA_ORIGIN_LEGACY,
-			.owner = (uint64_t)(uintptr_t)context,
-			.plain = needs_plain(torch),
-			.stack = gs_note_stack(call),
-			.thread = gs_thread_id(),
+		    .size_bytes = bytesize,
+		    .origin = GSA_ORIGIN_LEGACY,
+		    .owner = (uint64_t)(uintptr_t)context,
+		    .plain = needs_plain(torch),
+		    .stack = gs_note_stack(call),
+		    .thread = gs_thread_id(),
 		};
 		struct gsa_block_info block;
 		int error = gsa_alloc(device->allocator, &request, &block);
@@ -75,6 +75,8 @@ CUresult gs_on_cuMemAllocPitch_v2(struct gs_call *call, PFN_cuMemAllocPitch_v302
 {
 	CUresult result = real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
 
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, *pPitch * Height);
 	return result;
@@ -85,6 +87,8 @@ CUresult gs_on_cuMemAllocManaged(struct gs_call *call, PFN_cuMemAllocManaged_v60
 {
 	CUresult result = real(dptr, bytesize, flags);
 
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(dptr, bytesize, flags);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_alloc(call, GS_LIVE_MANAGED, *dptr, bytesize);
 	return result;
@@ -111,13 +115,13 @@ static int alloc_async(const struct gs_call *call, struct gs_device *device, con
 		       CUdeviceptr_v2 *dptr, size_t bytesize)
 {
 	struct gsa_request request = {
-		.size_bytes = bytesize,
-		.origin = GSA_ORIGIN_ASYNC,
-		.stream = stream,
-		.owner = stream->owner,
-		.pool = (uint64_t)(uintptr_t)device->default_pool,
-		.stack = gs_note_stack(call),
-		.thread = gs_thread_id(),
+	    .size_bytes = bytesize,
+	    .origin = GSA_ORIGIN_ASYNC,
+	    .stream = stream,
+	    .owner = stream->owner,
+	    .pool = (uint64_t)(uintptr_t)device->default_pool,
+	    .stack = gs_note_stack(call),
+	    .thread = gs_thread_id(),
 	};
 	struct gsa_block_info block;
 	int error = gsa_alloc(device->allocator, &request, &block);
@@ -168,6 +172,8 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 			return out_of_memory(call, device, bytesize);
 	}
 	result = real(dptr, bytesize, pool, hStream);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(dptr, bytesize, pool, hStream);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
 	return result;
@@ -181,8 +187,8 @@ static bool free_waits(void)
 	return gs_conf.free_sync == GS_FREE_SYNC_ALWAYS || gs_order_to_host_pending();
 }
 
-/* A program that frees and allocates in a loop must not run ahead of the device and hold what the driver, which waits in
- * cudaFree, would never have held: what is freed and still waits stays small beside what lives (H2). */
+/* A program that frees and allocates in a loop must not run ahead of the device and hold what the driver, which waits
+ * in cudaFree, would never have held: what is freed and still waits stays small beside what lives (H2). */
 #define PENDING_LEAST_BYTES (256ull << 20)
 #define PENDING_SHARE 4
 

@@ -16,8 +16,8 @@ static bool is_ours(CUdeviceptr address, struct gsa_block_info *ret_block)
 	return gs_device_of(address, ret_block) != NULL || gs_ipc_find(address, ret_block);
 }
 
-/* What the driver is asked about: for memory that the program has freed and we still hold, an address that is nothing to
- * it, as the freed one would be. */
+/* What the driver is asked about: for memory that the program has freed and we still hold, an address that is nothing
+ * to it, as the freed one would be. */
 static CUdeviceptr asked_address(CUdeviceptr address)
 {
 	static const char nothing;
@@ -47,8 +47,8 @@ CUresult gs_on_cuMemGetInfo_v2(struct gs_call *call, PFN_cuMemGetInfo_v3020 real
 	return result;
 }
 
-CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddressRange_v3020 real,
-				       CUdeviceptr_v2 *pbase, size_t *psize, CUdeviceptr_v2 dptr)
+CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddressRange_v3020 real, CUdeviceptr_v2 *pbase,
+				       size_t *psize, CUdeviceptr_v2 dptr)
 {
 	struct gsa_block_info block;
 
@@ -223,9 +223,8 @@ CUresult gs_on_cuMemSetMemPool(struct gs_call *call, PFN_cuMemSetMemPool_v13000 
 			       CUmemAllocationType type, CUmemoryPool pool)
 {
 	CUresult result = real(location, type, pool);
-	struct gs_device *device = location != NULL && location->type == CU_MEM_LOCATION_TYPE_DEVICE
-					   ? gs_device_used(location->id)
-					   : NULL;
+	struct gs_device *device =
+	    location != NULL && location->type == CU_MEM_LOCATION_TYPE_DEVICE ? gs_device_used(location->id) : NULL;
 
 	(void)call;
 	if (result == CUDA_SUCCESS && device != NULL && type == CU_MEM_ALLOCATION_TYPE_PINNED)

@@ -50,6 +50,7 @@ GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work
 
 same 'memory comes back among many contexts (H2)' --memory 256M "$programs/drv_contexts"
 like 'all of it' "$output" '^64 of 64'
+same 'the driver needs memory that we keep (H28)' --memory 256M "$programs/drv_give_back"
 same 'memory given back after the exit handlers' "$programs/rt_late" "$programs/lib_late.so"
 
 same 'out of memory, three times, and back' --memory 256M "$programs/rt_oom"
