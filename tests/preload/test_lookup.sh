@@ -11,7 +11,7 @@ a=$programs/lib_next_a.so b=$programs/lib_next_b.so
 plain=$(LD_PRELOAD="$a $b" "${next[@]}" 2>&1)
 like 'RTLD_NEXT alone: a, then b' "$plain" 'trail a=b='
 for order in "$shim $a $b" "$a $shim $b" "$a $b $shim"; do
-	is "RTLD_NEXT with the shim: ${order//$BUILD\//}" "$(LD_PRELOAD=$order "${next[@]}" 2>&1)" "$plain"
+	is "RTLD_NEXT with the shim (H25): ${order//$BUILD\//}" "$(LD_PRELOAD=$order "${next[@]}" 2>&1)" "$plain"
 done
 
 is 'scopes: 0, 1 and 0 interceptions' "$(sim "$programs/dl_scope" "$programs/lib_ask.so")" \

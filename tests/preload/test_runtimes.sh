@@ -32,7 +32,7 @@ for order in rt12_count:rt_count rt_count:rt12_count; do
 	is "$order: cudaFree was intercepted in both" "$(calls cudaFree)" 5
 	rm -f "$folder"/*
 done
-like 'both versions are there' "$guest" 'versions 13 12'
+like 'both versions are there (H26)' "$guest" 'versions 13 12'
 like 'an error stays in its runtime' "$guest" "second fails 1, first's last error 0, second's 1"
 rm -rf "$folder"
 done_testing

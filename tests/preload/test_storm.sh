@@ -1,7 +1,6 @@
 #!/bin/bash
 # slow
 # timeout 240
-# slow
 # Forks, exits and kills while threads use CUDA: nothing hangs, children are silent, files are whole or not there.
 . "$TOP/tests/lib/tap.sh"
 
