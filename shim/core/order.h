@@ -18,9 +18,9 @@ void gs_order_stream_gone(CUstream stream);
 /* The context is gone, and with it the captures that were open there. */
 void gs_order_context_gone(CUcontext context);
 
-/* Between the two the thread may record on, and ask about, streams and contexts of the program: no capture begins and no
- * context ends meanwhile; nor is it cancelled, *ret_cancel is for gs_order_leave. False: not now, do nothing. Not for
- * calls that wait for the device. */
+/* Between the two the thread may record on, and ask about, streams and contexts of the program: no capture begins and
+ * no context ends meanwhile; nor is it cancelled, *ret_cancel is for gs_order_leave. False: not now, do nothing. Not
+ * for calls that wait for the device. */
 bool gs_order_enter(int *ret_cancel);
 void gs_order_leave(int cancel);
 

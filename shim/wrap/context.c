@@ -120,7 +120,8 @@ static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 	CUresult result;
 
 	result = real(device);
-	return context_ended(result, context, result == CUDA_SUCCESS && context != NULL && !primary_active(device), hold);
+	return context_ended(result, context, result == CUDA_SUCCESS && context != NULL && !primary_active(device),
+			     hold);
 }
 
 /* A reset destroys the context's state whoever still holds it. */

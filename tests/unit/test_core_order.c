@@ -19,7 +19,7 @@
 
 static CUcontext current = CONTEXT(1);
 static CUresult end_result;
-static CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static _Atomic bool done;
 static int held_cancel;
 
@@ -123,9 +123,9 @@ static void what_a_wait_saw_is_settled(void **state)
 
 static CUresult exchange_mode(CUstreamCaptureMode *given)
 {
-	CUstreamCaptureMode before = mode;
+	CUstreamCaptureMode before = thread_mode;
 
-	mode = *given;
+	thread_mode = *given;
 	*given = before;
 	return CUDA_SUCCESS;
 }
@@ -204,9 +204,9 @@ static void h9_calls_that_touch_no_stream_are_always_relaxed(void **state)
 	(void)state;
 	gs_driver.cuThreadExchangeStreamCaptureMode = exchange_mode;
 	saved = gs_order_relaxed_begin();
-	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+	assert_int_equal(thread_mode, CU_STREAM_CAPTURE_MODE_RELAXED);
 	gs_order_relaxed_end(saved);
-	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	assert_int_equal(thread_mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 int main(void)
