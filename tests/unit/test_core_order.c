@@ -12,10 +12,40 @@
 
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/core/stream.h"
 
 #define STREAM(number) ((CUstream)(uintptr_t)(0x1000 + (number)))
 #define CONTEXT(number) ((CUcontext)(uintptr_t)(0x2000 + (number)))
+
+/* In place of the real ones, which would bring in the whole table and with it our dlsym; a sanitizer cannot start
+ * with that in the program. */
+struct gs_driver gs_driver;
+const struct gs_fn_info gs_fn_info[GS_FN_COUNT] = {
+    [GS_FN_cuStreamBeginCapture_v2_ptsz] = {.per_thread = true},
+    [GS_FN_cuStreamEndCapture_ptsz] = {.per_thread = true},
+};
+
+struct gs_device *gs_device_used(CUdevice ordinal)
+{
+	(void)ordinal;
+	return NULL;
+}
+
+struct gs_device *gs_device_current(CUcontext *ret_context)
+{
+	(void)ret_context;
+	return NULL;
+}
+
+bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
+{
+	(void)handle;
+	(void)per_thread;
+	(void)ret_stream;
+	return false;
+}
 
 static CUcontext current = CONTEXT(1);
 static CUresult end_result;
