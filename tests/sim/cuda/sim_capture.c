@@ -1,30 +1,354 @@
-/* Stream capture as far as it goes today: no stream ever captures, and every way of asking says so. Beginning a
- * capture is not supported (the default entries answer). */
-#include "tests/sim/cuda/sim_stream.h"
+/* Captures: see sim_capture.h.
+ *
+ * Forks are followed by one bit a stream: a stream that was pulled in is `capture_loose` while it has work that nothing
+ * else waits for. A loose stream at the end is an unjoined fork. */
+#include "tests/sim/cuda/sim_capture.h"
+
+#include <stdlib.h>
+
+#include "tests/sim/cuda/sim_graph.h"
+
+struct sim_capture {
+	uint64_t id;
+	CUstreamCaptureMode mode;
+	const char *thread;	   /* that began it: the address of its `self` */
+	struct sim_stream *origin; /* NULL = over */
+	struct sim_graph *graph;
+	bool own_graph; /* made for this capture */
+	bool invalid;
+	unsigned refs;		  /* one while open, one an event */
+	struct sim_capture *next; /* of the open ones */
+};
 
 static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static __thread char self;
+static struct sim_capture *open_captures;
+static uint64_t next_id = 1;
 
-static CUresult capture_none(CUstream handle, bool per_thread, CUstreamCaptureStatus *status)
+struct sim_capture *sim_capture_get(struct sim_capture *capture)
+{
+	capture->refs++;
+	return capture;
+}
+
+void sim_capture_put(struct sim_capture *capture)
+{
+	if (--capture->refs == 0)
+		free(capture);
+}
+
+/* The capture is over; its graph is the caller's. */
+static struct sim_graph *capture_close(struct sim_capture *capture)
+{
+	struct sim_capture **link = &open_captures;
+	struct sim_graph *graph = capture->graph;
+
+	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
+		if (stream->capture == capture) {
+			stream->capture = NULL;
+			stream->capture_loose = false;
+		}
+	}
+	while (*link != capture)
+		link = &(*link)->next;
+	*link = capture->next;
+	capture->origin = NULL;
+	capture->graph = NULL;
+	sim_capture_put(capture);
+	return graph;
+}
+
+static void capture_abandon(struct sim_capture *capture)
+{
+	bool own_graph = capture->own_graph;
+	struct sim_graph *graph = capture_close(capture);
+
+	if (own_graph)
+		sim_graph_free(graph);
+}
+
+static CUresult capture_break(struct sim_capture *capture, CUresult result)
+{
+	capture->invalid = true;
+	return result;
+}
+
+/* --- What the rest of the driver asks */
+
+bool sim_capture_began_on(const struct sim_stream *stream)
+{
+	return stream->capture && stream->capture->origin == stream;
+}
+
+/* Blocking streams of the context that capture forbid the use of its legacy stream. */
+static bool legacy_conflicts(const struct sim_stream *legacy, bool invalidate)
+{
+	bool conflicts = false;
+
+	for (struct sim_stream *stream = legacy->ctx->streams; stream; stream = stream->next) {
+		if (!stream->capture || stream->flags & CU_STREAM_NON_BLOCKING)
+			continue;
+		conflicts = true;
+		if (invalidate)
+			stream->capture->invalid = true;
+	}
+	return conflicts;
+}
+
+CUresult sim_capture_find_stream(CUstream handle, bool per_thread, struct sim_stream **ret_stream)
+{
+	SIM_TRY(sim_stream_find(handle, per_thread, ret_stream));
+	if ((*ret_stream)->legacy && legacy_conflicts(*ret_stream, true))
+		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	if ((*ret_stream)->capture && (*ret_stream)->capture->invalid)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	return CUDA_SUCCESS;
+}
+
+static bool forbids(const struct sim_capture *capture)
+{
+	if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->invalid)
+		return false;
+	if (capture->thread == &self)
+		return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+	return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+CUresult sim_capture_unsafe(void)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (struct sim_capture *capture = open_captures; capture; capture = capture->next) {
+		if (forbids(capture))
+			result = capture_break(capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	}
+	return result;
+}
+
+CUresult sim_capture_ask_stream(const struct sim_stream *stream)
+{
+	if (stream->legacy && legacy_conflicts(stream, true))
+		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	return stream->capture ? capture_break(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) : CUDA_SUCCESS;
+}
+
+CUresult sim_capture_ask_ctx(const struct sim_ctx *ctx)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next) {
+		if (stream->capture)
+			result = capture_break(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	}
+	return result;
+}
+
+CUresult sim_capture_ask_event(struct sim_capture *capture)
+{
+	return capture ? capture_break(capture, CUDA_ERROR_CAPTURED_EVENT) : CUDA_SUCCESS;
+}
+
+CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorded, struct sim_stream *from,
+			  uint64_t node, bool *ret_captured)
+{
+	struct sim_capture *capture = stream->capture;
+
+	*ret_captured = recorded || capture;
+	if (!recorded)
+		return capture ? capture_break(capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION) : CUDA_SUCCESS;
+	if (!recorded->origin)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (recorded->invalid)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	if (capture && capture != recorded) {
+		capture->invalid = true;
+		return capture_break(recorded, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+	}
+	if (stream->legacy || stream->ctx != recorded->origin->ctx)
+		return capture_break(recorded, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	stream->capture = recorded;
+	if (stream != from && stream != recorded->origin && from != recorded->origin) {
+		stream->capture_nodes++;
+		stream->capture_loose = true;
+	}
+	if (stream != from && from->capture_nodes == node)
+		from->capture_loose = false;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_capture_alloc(struct sim_stream *stream, size_t size_bytes, CUdeviceptr *ret_pointer)
+{
+	SIM_TRY(sim_graph_alloc(stream->capture->graph, stream->ctx->device, size_bytes, ret_pointer));
+	sim_stream_submit(stream, sim_op_new(SIM_OP_ALLOC, 0));
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_capture_free(struct sim_stream *stream, CUdeviceptr pointer)
+{
+	SIM_TRY(sim_graph_release(stream->capture->graph, pointer));
+	sim_stream_submit(stream, sim_op_new(SIM_OP_FREE, 0));
+	return CUDA_SUCCESS;
+}
+
+void sim_capture_stream_gone(struct sim_stream *stream)
+{
+	if (!stream->capture)
+		return;
+	if (sim_capture_began_on(stream))
+		capture_abandon(stream->capture);
+	else
+		stream->capture->invalid = true;
+	stream->capture = NULL;
+}
+
+void sim_capture_forget(const struct sim_ctx *ctx)
+{
+	struct sim_capture *next;
+
+	for (struct sim_capture *capture = open_captures; capture; capture = next) {
+		next = capture->next;
+		if (capture->origin->ctx == ctx)
+			capture_abandon(capture);
+	}
+}
+
+/* --- Begin and end */
+
+static CUresult capture_begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode, struct sim_graph *graph)
+{
+	struct sim_capture *capture;
+	struct sim_stream *stream;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (stream->legacy)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (stream->capture)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	capture = calloc(1, sizeof(*capture));
+	if (!capture)
+		abort();
+	*capture = (struct sim_capture){
+	    .id = next_id++,
+	    .mode = mode,
+	    .thread = &self,
+	    .origin = stream,
+	    .graph = graph ? graph : sim_graph_new(),
+	    .own_graph = !graph,
+	    .refs = 1,
+	    .next = open_captures,
+	};
+	open_captures = capture;
+	stream->capture = capture;
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamBeginCapture, _ptsz, (CUstream handle), (handle))
+{
+	return capture_begin(handle, per_thread, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL);
+}
+
+SIM_TWIN(cuStreamBeginCapture_v2, _ptsz, (CUstream handle, CUstreamCaptureMode mode), (handle, mode))
+{
+	return capture_begin(handle, per_thread, mode, NULL);
+}
+
+SIM_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
+	 (CUstream handle, CUgraph graph_handle, const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
+	  size_t count, CUstreamCaptureMode mode),
+	 (handle, graph_handle, dependencies, edges, count, mode))
+{
+	struct sim_graph *graph;
+
+	(void)edges;
+	SIM_TRY(sim_graph_find(graph_handle, &graph));
+	if (dependencies || count)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return capture_begin(handle, per_thread, mode, graph);
+}
+
+static bool unjoined(const struct sim_capture *capture)
+{
+	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
+		if (stream->capture == capture && stream->capture_loose)
+			return true;
+	}
+	return false;
+}
+
+SIM_TWIN(cuStreamEndCapture, _ptsz, (CUstream handle, CUgraph *graph), (handle, graph))
+{
+	struct sim_capture *capture;
+	struct sim_stream *stream;
+	CUresult result = CUDA_SUCCESS;
+
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	capture = stream->capture;
+	if (!capture)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	if (capture->origin != stream)
+		return capture_break(capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != &self)
+		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+	if (capture->invalid)
+		result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	else if (unjoined(capture))
+		result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+	*graph = NULL;
+	if (result == CUDA_SUCCESS)
+		*graph = (CUgraph)capture_close(capture);
+	else
+		capture_abandon(capture);
+	return result;
+}
+
+/* --- Status */
+
+static CUresult capture_status(CUstream handle, bool per_thread, CUstreamCaptureStatus *status, cuuint64_t *id,
+			       CUgraph *graph)
 {
 	struct sim_stream *stream;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
 	if (!status)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (stream->legacy && legacy_conflicts(stream, false))
+		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	*status = CU_STREAM_CAPTURE_STATUS_NONE;
+	if (!stream->capture)
+		return CUDA_SUCCESS;
+	*status = stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	if (id)
+		*id = stream->capture->id;
+	if (graph)
+		*graph = (CUgraph)stream->capture->graph;
 	return CUDA_SUCCESS;
 }
 
 SIM_TWIN(cuStreamIsCapturing, _ptsz, (CUstream handle, CUstreamCaptureStatus *status), (handle, status))
 {
-	return capture_none(handle, per_thread, status);
+	return capture_status(handle, per_thread, status, NULL, NULL);
 }
 
 SIM_TWIN(cuStreamGetCaptureInfo, _ptsz, (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id),
 	 (handle, status, id))
 {
-	(void)id;
-	return capture_none(handle, per_thread, status);
+	return capture_status(handle, per_thread, status, id, NULL);
+}
+
+/* The nodes that the next one would depend on are not told: there are none here. */
+static CUresult capture_info(CUstream handle, bool per_thread, CUstreamCaptureStatus *status, cuuint64_t *id,
+			     CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
+{
+	SIM_TRY(capture_status(handle, per_thread, status, id, graph));
+	if (dependencies)
+		*dependencies = NULL;
+	if (count)
+		*count = 0;
+	return CUDA_SUCCESS;
 }
 
 SIM_TWIN(cuStreamGetCaptureInfo_v2, _ptsz,
@@ -32,8 +356,7 @@ SIM_TWIN(cuStreamGetCaptureInfo_v2, _ptsz,
 	  const CUgraphNode **dependencies, size_t *count),
 	 (handle, status, id, graph, dependencies, count))
 {
-	(void)id, (void)graph, (void)dependencies, (void)count;
-	return capture_none(handle, per_thread, status);
+	return capture_info(handle, per_thread, status, id, graph, dependencies, count);
 }
 
 SIM_TWIN(cuStreamGetCaptureInfo_v3, _ptsz,
@@ -41,8 +364,9 @@ SIM_TWIN(cuStreamGetCaptureInfo_v3, _ptsz,
 	  const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
 	 (handle, status, id, graph, dependencies, edges, count))
 {
-	(void)id, (void)graph, (void)dependencies, (void)edges, (void)count;
-	return capture_none(handle, per_thread, status);
+	if (edges)
+		*edges = NULL;
+	return capture_info(handle, per_thread, status, id, graph, dependencies, count);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_sched.h"
 
@@ -80,7 +81,9 @@ CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_
 	struct sim_op *op;
 	struct copy *copy;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
+	if (!async)
+		SIM_TRY(sim_capture_ask_stream(stream));
 	if (shape->width == 0 || shape->height == 0 || shape->depth == 0)
 		return CUDA_SUCCESS;
 	if (!side_accessible(&shape->dst, shape, true) || !side_accessible(&shape->src, shape, false))

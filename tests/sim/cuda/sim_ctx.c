@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_event.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pool.h"
@@ -53,6 +54,7 @@ struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool prim
 
 void sim_ctx_destroy(struct sim_ctx *ctx)
 {
+	sim_capture_forget(ctx);
 	sim_sched_drain(ctx);
 	sim_handle_remove(ctx);
 	sim_event_forget(ctx);
@@ -236,6 +238,7 @@ static CUresult ctx_synchronize(CUcontext handle)
 	struct sim_ctx *ctx;
 
 	SIM_TRY(ctx_find(handle, &ctx));
+	SIM_TRY(sim_capture_ask_ctx(ctx));
 	sim_sched_drain(ctx);
 	sim_pool_settle();
 	return ctx->sticky;

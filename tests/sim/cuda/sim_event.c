@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_sched.h"
@@ -17,6 +18,9 @@ struct sim_event {
 	struct sim_point *points; /* of the newest record: one, or one per stream for a whole context */
 	unsigned point_count;
 	struct sim_stamp *stamp; /* of the newest record */
+	struct sim_capture *capture; /* that the newest record is part of; NULL = none, and then no points */
+	struct sim_stream *capture_stream; /* holds a reference */
+	uint64_t capture_node;
 	struct sim_event *next;	 /* in the list of all */
 	struct sim_event **link; /* what points to us there */
 };
@@ -41,6 +45,11 @@ static void event_clear(struct sim_event *event)
 		sim_stream_put(event->points[i].stream);
 	free(event->points);
 	stamp_put(event->stamp);
+	if (event->capture) {
+		sim_capture_put(event->capture);
+		sim_stream_put(event->capture_stream);
+		event->capture = NULL;
+	}
 	event->points = NULL;
 	event->point_count = 0;
 	event->stamp = NULL;
@@ -71,6 +80,14 @@ void sim_event_await(struct sim_op *op, const struct sim_event *event)
 {
 	for (unsigned i = 0; i < event->point_count; i++)
 		sim_op_after(op, event->points[i]);
+}
+
+CUresult sim_event_capture_wait(const struct sim_event *event, struct sim_stream *stream, bool *ret_captured)
+{
+	*ret_captured = false;
+	if (!event->recorded)
+		return CUDA_SUCCESS;
+	return sim_capture_wait(stream, event->capture, event->capture_stream, event->capture_node, ret_captured);
 }
 
 static bool event_reached(const struct sim_event *event)
@@ -160,19 +177,37 @@ static void event_begin_record(struct sim_event *event, unsigned streams)
 	event->stamp->refs = 1;
 }
 
+/* A record in a capture marks a place in it; an external one is a node, and leaves the event as it was. */
+static void event_capture(struct sim_event *event, struct sim_stream *stream, unsigned flags)
+{
+	if (flags & CU_EVENT_RECORD_EXTERNAL) {
+		sim_stream_submit(stream, sim_op_new(SIM_OP_EVENT, 0));
+		return;
+	}
+	event_clear(event);
+	event->recorded = true;
+	event->capture = sim_capture_get(stream->capture);
+	event->capture_stream = sim_stream_get(stream);
+	event->capture_node = stream->capture_nodes;
+}
+
 static CUresult event_record(CUevent handle, CUstream stream_handle, bool per_thread, unsigned flags)
 {
 	struct sim_event *event;
 	struct sim_stream *stream;
 
-	SIM_TRY(sim_stream_find(stream_handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(stream_handle, per_thread, &stream));
 	SIM_TRY(event_find(handle, &event));
 	if (flags > CU_EVENT_RECORD_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (event->ctx != stream->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
-	event_begin_record(event, 1);
-	event_record_on(event, stream);
+	if (stream->capture) {
+		event_capture(event, stream, flags);
+	} else {
+		event_begin_record(event, 1);
+		event_record_on(event, stream);
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -198,6 +233,7 @@ CUresult cuCtxRecordEvent(CUcontext ctx_handle, CUevent handle)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (event->ctx != ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
+	SIM_TRY(sim_capture_ask_ctx(ctx));
 	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next)
 		count++;
 	event_begin_record(event, count);
@@ -215,6 +251,7 @@ CUresult cuCtxWaitEvent(CUcontext ctx_handle, CUevent handle)
 	SIM_TRY(event_find(handle, &event));
 	if (!sim_handle_is(ctx, SIM_KIND_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
+	SIM_TRY(sim_capture_ask_ctx(ctx));
 	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next) {
 		struct sim_op *op = sim_op_new(SIM_OP_WAIT, 0);
 
@@ -229,7 +266,9 @@ CUresult cuEventQuery(CUevent handle)
 	struct sim_event *event;
 
 	SIM_ENTER(cuEventQuery);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(event_find(handle, &event));
+	SIM_TRY(sim_capture_ask_event(event->capture));
 	if (event_reached(event))
 		return CUDA_SUCCESS;
 	for (unsigned i = 0; i < event->point_count; i++)
@@ -243,7 +282,9 @@ CUresult cuEventSynchronize(CUevent handle)
 	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuEventSynchronize);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(event_find(handle, &event));
+	SIM_TRY(sim_capture_ask_event(event->capture));
 	ctx = event->ctx;
 	sim_sched_reach_all(event->points, event->point_count);
 	sim_pool_settle();
@@ -260,6 +301,8 @@ static CUresult event_elapsed(float *ms, CUevent start_handle, CUevent end_handl
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING || !start->recorded || !end->recorded)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (start->capture || end->capture)
+		return CUDA_ERROR_CAPTURED_EVENT;
 	if (!event_reached(start) || !event_reached(end))
 		return CUDA_ERROR_NOT_READY;
 	*ms = (float)((double)end->stamp->time_ns - (double)start->stamp->time_ns) / 1e6f;

@@ -10,6 +10,7 @@ enum sim_kind {
 	SIM_KIND_STREAM,
 	SIM_KIND_EVENT,
 	SIM_KIND_POOL,
+	SIM_KIND_GRAPH,
 	SIM_KIND_PHYSICAL, /* CUmemGenericAllocationHandle */
 	SIM_KIND_MODULE,   /* CUmodule and CUlibrary alike */
 	SIM_KIND_FUNCTION  /* CUfunction and CUkernel alike */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_stream.h"
@@ -100,7 +101,7 @@ static CUresult host_submit(struct host_call call, bool per_thread)
 	struct sim_stream *stream;
 	struct sim_op *op;
 
-	SIM_TRY(sim_stream_find(call.handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(call.handle, per_thread, &stream));
 	if (!call.function && !call.callback)
 		return CUDA_ERROR_INVALID_VALUE;
 	op = sim_op_new(SIM_OP_HOST, sizeof(call));

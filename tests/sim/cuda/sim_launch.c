@@ -1,5 +1,6 @@
 /* Kernel launches. Parameters are copied at the call, from kernelParams or from the packed buffer of `extra`. Every
  * pointer-sized parameter that points into a known range counts as a range the kernel reads and writes. */
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_module.h"
 #include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_stream.h"
@@ -79,7 +80,7 @@ static CUresult launch_submit(const CUlaunchConfig *config, const void *handle, 
 	struct sim_op *op;
 	CUresult result;
 
-	SIM_TRY(sim_stream_find(config->hStream, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(config->hStream, per_thread, &stream));
 	SIM_TRY(sim_function_find(handle, &function));
 	if (!config->gridDimX || !config->gridDimY || !config->gridDimZ || !config->blockDimX || !config->blockDimY ||
 	    !config->blockDimZ || config->gridDimY > 65535 || config->gridDimZ > 65535)

@@ -1,5 +1,6 @@
 /* Advice about managed memory: prefetching, advising, attaching. It moves nothing here, where every device and the
  * host see the same pages; a prefetch takes its place in its stream. */
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_stream.h"
 
@@ -19,7 +20,7 @@ static CUresult managed_prefetch(CUdeviceptr pointer, size_t size_bytes, CUstrea
 	struct sim_stream *stream;
 	struct sim_op *op;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	SIM_TRY(managed_check(pointer, size_bytes));
 	op = sim_op_new(SIM_OP_PREFETCH, 0);
 	sim_op_touch(op, pointer, size_bytes, false);

@@ -1,5 +1,6 @@
 /* Plain allocations: device, pitched, managed, pinned and registered memory, and what is free. cuMemFree and
  * cuMemFreeHost wait for the whole context first, as the driver does. */
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_range.h"
@@ -37,6 +38,7 @@ static CUresult device_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, enum s
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t size_bytes)
 {
 	SIM_ENTER(cuMemAlloc_v2);
+	SIM_TRY(sim_capture_unsafe());
 	return device_alloc(pointer, size_bytes, SIM_RANGE_DEVICE, 0);
 }
 
@@ -45,6 +47,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *pointer, size_t *pitch, size_t width, s
 	size_t row = (width + PITCH_BYTES - 1) / PITCH_BYTES * PITCH_BYTES;
 
 	SIM_ENTER(cuMemAllocPitch_v2);
+	SIM_TRY(sim_capture_unsafe());
 	if (!pitch || (element_bytes != 4 && element_bytes != 8 && element_bytes != 16))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (height && row > SIZE_MAX / height)
@@ -57,6 +60,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *pointer, size_t *pitch, size_t width, s
 CUresult cuMemAllocManaged(CUdeviceptr *pointer, size_t size_bytes, unsigned flags)
 {
 	SIM_ENTER(cuMemAllocManaged);
+	SIM_TRY(sim_capture_unsafe());
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
 		return CUDA_ERROR_INVALID_VALUE;
 	return device_alloc(pointer, size_bytes, SIM_RANGE_MANAGED, flags);
@@ -68,6 +72,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer)
 	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuMemFree_v2);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ctx_current(&ctx));
 	if (!pointer)
 		return CUDA_SUCCESS;
@@ -109,12 +114,14 @@ static CUresult host_alloc(void **ret_memory, size_t size_bytes, unsigned flags)
 CUresult cuMemAllocHost_v2(void **memory, size_t size_bytes)
 {
 	SIM_ENTER(cuMemAllocHost_v2);
+	SIM_TRY(sim_capture_unsafe());
 	return host_alloc(memory, size_bytes, 0);
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t size_bytes, unsigned flags)
 {
 	SIM_ENTER(cuMemHostAlloc);
+	SIM_TRY(sim_capture_unsafe());
 	return host_alloc(memory, size_bytes, flags);
 }
 
@@ -124,6 +131,7 @@ CUresult cuMemFreeHost(void *memory)
 	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuMemFreeHost);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ctx_current(&ctx));
 	range = sim_range_find((uintptr_t)memory);
 	if (!range || range->start != (uintptr_t)memory || range->kind != SIM_RANGE_HOST)
@@ -157,12 +165,14 @@ static CUresult host_register(void *memory, size_t size_bytes, unsigned flags)
 CUresult cuMemHostRegister(void *memory, size_t size_bytes, unsigned flags)
 {
 	SIM_ENTER(cuMemHostRegister);
+	SIM_TRY(sim_capture_unsafe());
 	return host_register(memory, size_bytes, flags);
 }
 
 CUresult cuMemHostRegister_v2(void *memory, size_t size_bytes, unsigned flags)
 {
 	SIM_ENTER(cuMemHostRegister_v2);
+	SIM_TRY(sim_capture_unsafe());
 	return host_register(memory, size_bytes, flags);
 }
 
@@ -172,6 +182,7 @@ CUresult cuMemHostUnregister(void *memory)
 	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuMemHostUnregister);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ctx_current(&ctx));
 	range = sim_range_find((uintptr_t)memory);
 	if (!range || range->start != (uintptr_t)memory || range->kind != SIM_RANGE_REGISTERED)

@@ -33,6 +33,7 @@ enum sim_op_kind {
 	SIM_OP_EVENT,
 	SIM_OP_WAIT,
 	SIM_OP_HOST,
+	SIM_OP_ALLOC,
 	SIM_OP_FREE,
 	SIM_OP_PREFETCH
 };

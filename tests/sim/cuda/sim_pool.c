@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_sched.h"
@@ -260,7 +261,9 @@ SIM_TWIN(cuMemAllocAsync, _ptsz, (CUdeviceptr * pointer, size_t size_bytes, CUst
 {
 	struct sim_stream *stream;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
+	if (stream->capture)
+		return sim_capture_alloc(stream, size_bytes, pointer);
 	return pool_alloc(pointer, size_bytes, device_current(stream->ctx->device), stream);
 }
 
@@ -271,8 +274,10 @@ SIM_TWIN(cuMemAllocFromPoolAsync, _ptsz,
 	struct sim_stream *stream;
 	struct sim_pool *pool;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	SIM_TRY(pool_find(pool_handle, &pool));
+	if (stream->capture)
+		return sim_capture_alloc(stream, size_bytes, pointer);
 	return pool_alloc(pointer, size_bytes, pool, stream);
 }
 
@@ -281,7 +286,9 @@ SIM_TWIN(cuMemFreeAsync, _ptsz, (CUdeviceptr pointer, CUstream handle), (pointer
 	struct sim_stream *stream;
 	struct sim_range *range;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
+	if (stream->capture)
+		return sim_capture_free(stream, pointer);
 	range = sim_range_find(pointer);
 	if (!range || range->start != pointer)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -16,14 +16,15 @@ enum sim_range_kind {
 	SIM_RANGE_HOST,	      /* cuMemHostAlloc: likewise */
 	SIM_RANGE_REGISTERED, /* cuMemHostRegister: the memory is the program's */
 	SIM_RANGE_POOL,	      /* cuMemAllocAsync: belongs to its pool */
-	SIM_RANGE_VMM	      /* cuMemMap: one mapping */
+	SIM_RANGE_VMM,	      /* cuMemMap: one mapping */
+	SIM_RANGE_GRAPH	      /* an allocation node's: lives as long as its graph */
 };
 
 struct sim_range {
 	uintptr_t start;
 	size_t size_bytes; /* as asked for */
 	enum sim_range_kind kind;
-	struct sim_ctx *ctx;		 /* NULL for POOL and VMM */
+	struct sim_ctx *ctx;		 /* NULL for POOL, VMM and GRAPH */
 	struct sim_device *device;	 /* where the bytes are, or whose context registered them */
 	uint64_t buffer_id;		 /* never reused */
 	bool freed;			 /* DEVICE: by cuMemFreeAsync, but its stream has not got there */

@@ -1,5 +1,6 @@
 /* Memsets: one element pattern over rows. The synchronous forms do not wait, as on the driver: device memory is set in
  * the order of the default stream. */
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_stream.h"
 
@@ -41,7 +42,7 @@ static CUresult set_submit(struct set set, CUstream handle, bool per_thread)
 	struct sim_stream *stream;
 	struct sim_op *op;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	if (set.width == 0 || set.height == 0)
 		return CUDA_SUCCESS;
 	if (!sim_range_find(set.dst) || set.dst % set.element_bytes || set.pitch % set.element_bytes ||

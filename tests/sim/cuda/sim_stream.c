@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_event.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pool.h"
@@ -111,6 +112,12 @@ struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op)
 {
 	struct sim_point point;
 
+	if (stream->capture) {
+		stream->capture_nodes++;
+		stream->capture_loose = !sim_capture_began_on(stream);
+		sim_op_free(op);
+		return (struct sim_point){NULL, 0};
+	}
 	stream_default_rules(stream, op);
 	op->seq = ++stream->submitted;
 	if (stream->tail) {
@@ -175,6 +182,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 	link = &stream->ctx->streams;
 	while (*link != stream)
 		link = &(*link)->next;
+	sim_capture_stream_gone(stream);
 	*link = stream->next;
 	stream->destroyed = true;
 	sim_handle_remove(stream);
@@ -188,6 +196,7 @@ SIM_TWIN(cuStreamQuery, _ptsz, (CUstream handle), (handle))
 	bool idle;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_ask_stream(stream));
 	idle = sim_point_reached(sim_stream_tail(stream));
 	sim_sched_nudge(sim_stream_tail(stream));
 	return idle ? stream->ctx->sticky : CUDA_ERROR_NOT_READY;
@@ -199,6 +208,7 @@ SIM_TWIN(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
 	struct sim_ctx *ctx;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_ask_stream(stream));
 	ctx = stream->ctx;
 	sim_sched_reach(sim_stream_tail(stream));
 	sim_pool_settle();
@@ -209,12 +219,20 @@ SIM_TWIN(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent event, unsigned fla
 {
 	struct sim_stream *stream;
 	struct sim_op *op;
+	bool captured;
 
-	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	if (!sim_handle_is(event, SIM_KIND_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags > CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & CU_EVENT_WAIT_EXTERNAL && !stream->capture)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!(flags & CU_EVENT_WAIT_EXTERNAL)) {
+		SIM_TRY(sim_event_capture_wait((struct sim_event *)event, stream, &captured));
+		if (captured)
+			return CUDA_SUCCESS;
+	}
 	op = sim_op_new(SIM_OP_WAIT, 0);
 	sim_event_await(op, (struct sim_event *)event);
 	sim_stream_submit(stream, op);

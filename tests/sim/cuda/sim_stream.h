@@ -12,6 +12,8 @@
 #include "tests/sim/cuda/sim_ctx.h"
 #include "tests/sim/cuda/sim_op.h"
 
+struct sim_capture;
+
 struct sim_stream {
 	uint64_t id; /* unique in the process, never reused */
 	struct sim_ctx *ctx;
@@ -23,6 +25,9 @@ struct sim_stream {
 	unsigned refs;
 	uint64_t submitted;
 	uint64_t completed;
+	struct sim_capture *capture; /* that the stream takes part in; NULL = none */
+	uint64_t capture_nodes;	     /* submissions swallowed by captures so far */
+	bool capture_loose;	     /* see sim_capture.c */
 	struct sim_op *head;
 	struct sim_op *tail;
 	struct sim_stream *next;       /* in ctx->streams */
@@ -38,8 +43,8 @@ struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int prior
 /* The stream that a handle means for the calling thread, in the driver's order of complaints. */
 CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream);
 
-/* Queues the operation, which belongs to the stream from then on. Returns its point without a reference: valid until
- * the baton is given away. */
+/* Queues the operation, which belongs to the stream from then on; on a capturing stream it is freed instead. Returns its
+ * point without a reference: valid until the baton is given away. */
 struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op);
 
 /* The point at which everything submitted so far is complete. */

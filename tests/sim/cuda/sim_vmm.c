@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pages.h"
 
@@ -52,6 +53,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ret_pointer, size_t size_bytes, size_t
 	uintptr_t start, wanted;
 
 	SIM_ENTER(cuMemAddressReserve);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ready());
 	if (!ret_pointer || flags || size_bytes == 0 || size_bytes % SIM_PAGE_BYTES || (alignment & (alignment - 1)) ||
 	    hint % SIM_PAGE_BYTES)
@@ -82,6 +84,7 @@ CUresult cuMemAddressFree(CUdeviceptr pointer, size_t size_bytes)
 	const struct sim_range *above;
 
 	SIM_ENTER(cuMemAddressFree);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ready());
 	found = reservation_find(pointer);
 	above = sim_range_above(pointer);
@@ -164,6 +167,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t size_bytes
 	int fd;
 
 	SIM_ENTER(cuMemCreate);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(prop_check(prop, &device));
 	if (!ret_handle || flags || size_bytes == 0 || !aligned(size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -204,6 +208,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 	struct sim_physical *physical;
 
 	SIM_ENTER(cuMemRelease);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(physical_find(handle, &physical));
 	physical->handle_refs--;
 	physical_settle(physical);
@@ -218,6 +223,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes, C
 	const struct sim_range *above;
 
 	SIM_ENTER(cuMemMap);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(physical_find(handle, &physical));
 	inside = reservation_find(pointer);
 	above = sim_range_above(pointer);
@@ -261,6 +267,7 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t size_bytes)
 	uintptr_t end = pointer + size_bytes;
 
 	SIM_ENTER(cuMemUnmap);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ready());
 	if (!mapped_exactly(pointer, size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -298,6 +305,7 @@ CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size_bytes, const CUmemAcces
 	struct sim_device *device;
 
 	SIM_ENTER(cuMemSetAccess);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ready());
 	if (!descriptors || count == 0 || !mapped_exactly(pointer, size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;

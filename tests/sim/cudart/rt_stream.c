@@ -60,6 +60,22 @@ RT_TWIN(cudaStreamGetDevice, _ptsz, (cudaStream_t stream, int *device), (stream,
 	return rt_result(d->cuStreamGetDevice ? d->cuStreamGetDevice(stream, device) : CUDA_ERROR_NOT_SUPPORTED);
 }
 
+RT_TWIN(cudaStreamBeginCapture, _ptsz, (cudaStream_t stream, enum cudaStreamCaptureMode mode), (stream, mode))
+{
+	return rt_result(d->cuStreamBeginCapture(stream, (CUstreamCaptureMode)mode));
+}
+
+RT_TWIN(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t *graph), (stream, graph))
+{
+	return rt_result(d->cuStreamEndCapture(stream, graph));
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+	RT_ENTER();
+	return rt_result(rt.cuGraphDestroy(graph));
+}
+
 RT_TWIN(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, enum cudaStreamCaptureStatus *status), (stream, status))
 {
 	return rt_result(d->cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status));

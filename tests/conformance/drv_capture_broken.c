@@ -1,0 +1,85 @@
+/* Rule (H9): what asks about a capturing stream, its context or an event recorded in it is refused and invalidates the
+ * capture; so does work on the legacy stream while a blocking one captures. An invalidated capture stays until it is
+ * ended, and leaves no graph. */
+#include "tests/conformance/rule_drv.h"
+
+static CUcontext context;
+static CUevent event, captured;
+
+static CUresult ask_ctx_record(CUstream stream)
+{
+	(void)stream;
+	return cuCtxRecordEvent(context, event);
+}
+
+static CUresult ask_ctx_synchronize(CUstream stream)
+{
+	(void)stream;
+	return cuCtxSynchronize();
+}
+
+static CUresult ask_query(CUstream stream)
+{
+	return cuStreamQuery(stream);
+}
+
+static CUresult ask_synchronize(CUstream stream)
+{
+	return cuStreamSynchronize(stream);
+}
+
+static CUresult ask_event_query(CUstream stream)
+{
+	NEED(cuEventRecord(captured, stream));
+	return cuEventQuery(captured);
+}
+
+static CUresult ask_event_synchronize(CUstream stream)
+{
+	NEED(cuEventRecord(captured, stream));
+	return cuEventSynchronize(captured);
+}
+
+static CUresult work_on_legacy(CUstream stream)
+{
+	CUstreamCaptureStatus status;
+
+	WANT(cuStreamIsCapturing(CU_STREAM_LEGACY, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	NEED(cuStreamIsCapturing(stream, &status));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	return cuEventRecord(event, CU_STREAM_LEGACY);
+}
+
+static void breaks(CUresult (*ask)(CUstream), CUresult refused, unsigned flags)
+{
+	CUgraph graph = (CUgraph)(void *)&graph;
+	CUstreamCaptureStatus status;
+	CUstream stream;
+
+	NEED(cuStreamCreate(&stream, flags));
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	WANT(ask(stream), refused);
+	NEED(cuStreamIsCapturing(stream, &status));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+	WANT(cuEventRecord(event, stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	WANT(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	WANT(graph == NULL, 1);
+	NEED(cuStreamIsCapturing(stream, &status));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_NONE);
+	NEED(cuStreamDestroy(stream));
+}
+
+int main(void)
+{
+	context = rule_start();
+	NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	NEED(cuEventCreate(&captured, CU_EVENT_DISABLE_TIMING));
+	breaks(ask_ctx_record, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
+	breaks(ask_ctx_synchronize, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
+	breaks(ask_query, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
+	breaks(ask_synchronize, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
+	breaks(ask_event_query, CUDA_ERROR_CAPTURED_EVENT, CU_STREAM_NON_BLOCKING);
+	breaks(ask_event_synchronize, CUDA_ERROR_CAPTURED_EVENT, CU_STREAM_NON_BLOCKING);
+	breaks(work_on_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CU_STREAM_DEFAULT);
+	return rule_broken;
+}
