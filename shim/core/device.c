@@ -159,7 +159,7 @@ uint64_t gs_devices_trim(bool wait)
 {
 	uint64_t given_back = 0;
 
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT && !gs_order_capturing(); ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device == NULL)

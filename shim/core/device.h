@@ -44,8 +44,8 @@ struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_bloc
 bool gs_device_holds(uint64_t address);
 
 /* Gives the idle memory of all devices back to the driver, which has none left for something else (H28). wait: also
- * what was freed and is not known to be idle yet, after waiting for it. Returns the bytes given back; 0 while a capture
- * is open. */
+ * what was freed and is not known to be idle yet, after waiting for it; not while a capture is open. Returns the bytes
+ * given back. */
 uint64_t gs_devices_trim(bool wait);
 
 /* Lets a device read and write all memory of another that we serve, past and future (cuCtxEnablePeerAccess). */

@@ -65,8 +65,10 @@ static int op_reserve(void *user, uint64_t size_bytes, uint64_t *ret_address)
 {
 	const struct gs_device *device = user;
 	CUdeviceptr address = 0;
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	int error = from_driver(gs_driver.cuMemAddressReserve(&address, size_bytes, device->granularity_bytes, 0, 0));
 
+	gs_order_relaxed_end(saved);
 	if (error == GS_OK)
 		*ret_address = address;
 	return error;
@@ -74,8 +76,11 @@ static int op_reserve(void *user, uint64_t size_bytes, uint64_t *ret_address)
 
 static void op_unreserve(void *user, uint64_t address, uint64_t size_bytes)
 {
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
+
 	(void)user;
 	gs_driver.cuMemAddressFree(address, size_bytes);
+	gs_order_relaxed_end(saved);
 }
 
 static int op_create(void *user, uint64_t size_bytes, uint64_t *ret_handle)
@@ -143,7 +148,8 @@ static void op_release(void *user, uint64_t handle)
 	gs_order_relaxed_end(saved);
 }
 
-/* --- Plain allocations, as the program's own call would make them. */
+/* --- Plain allocations, made as the program's own call would make them: refused while a capture forbids that. Giving
+ * one back breaks no capture. */
 
 static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address)
 {
@@ -160,11 +166,11 @@ static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address
 
 static int op_plain_free(void *user, uint64_t address)
 {
-	int cancel = gsb_os_cancel_hold();
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	int error = from_driver(gs_driver.cuMemFree_v2(address));
 
 	(void)user;
-	gsb_os_cancel_restore(cancel);
+	gs_order_relaxed_end(saved);
 	return error;
 }
 

@@ -7,16 +7,19 @@
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
+#include "shim/base/slab.h"
 
-#define CAPTURE_LIMIT 64 /* captures open at one time; more: counted as open for good */
-
-static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
-static struct {
+struct capture {
 	CUstream stream;
 	CUcontext context; /* that was current when it began */
-} capturing[CAPTURE_LIMIT];
-static _Atomic unsigned capture_count; /* written under the lock */
-static _Atomic bool capture_overflow;
+	struct capture *next;
+};
+
+static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
+static struct gsb_slab capture_slab; /* guarded by capture_lock, as the list is */
+static struct capture *captures;
+static _Atomic unsigned capture_count; /* of the list; written under the lock */
+static _Atomic bool capture_lost;      /* for one there was no host memory: counted as open for good */
 
 /* Who enters counts itself before it looks for captures and holds; who captures or holds does so before it looks for
  * those inside. So one of them sees the other. */
@@ -34,49 +37,57 @@ static void await_zero(_Atomic unsigned *count)
 
 void gs_order_capture_begins(CUstream stream)
 {
+	struct capture *capture;
 	CUcontext context = NULL;
-	unsigned count;
 
 	gs_driver.cuCtxGetCurrent(&context);
 	gsb_lock_acquire(&capture_lock);
-	count = atomic_load(&capture_count);
-	if (count < CAPTURE_LIMIT) {
-		capturing[count].stream = stream;
-		capturing[count].context = context;
-		atomic_store(&capture_count, count + 1);
+	if (capture_slab.node_bytes == 0)
+		gsb_slab_init(&capture_slab, sizeof(*capture));
+	capture = gsb_slab_take(&capture_slab);
+	if (capture != NULL) {
+		*capture = (struct capture){.stream = stream, .context = context, .next = captures};
+		captures = capture;
+		atomic_fetch_add(&capture_count, 1);
 	} else {
-		atomic_store(&capture_overflow, true);
+		atomic_store(&capture_lost, true);
 	}
 	gsb_lock_release(&capture_lock);
 	await_zero(&inside_count);
 }
 
+static void capture_drop(struct capture **link)
+{
+	struct capture *capture = *link;
+
+	*link = capture->next;
+	gsb_slab_give(&capture_slab, capture);
+	atomic_fetch_sub(&capture_count, 1);
+}
+
 void gs_order_capture_ended(CUstream stream)
 {
-	unsigned count;
+	struct capture **link = &captures;
 
 	gsb_lock_acquire(&capture_lock);
-	count = atomic_load(&capture_count);
-	for (unsigned i = 0; i < count; i++) {
-		if (capturing[i].stream != stream)
-			continue;
-		capturing[i] = capturing[count - 1];
-		atomic_store(&capture_count, count - 1);
-		break;
-	}
+	while (*link != NULL && (*link)->stream != stream)
+		link = &(*link)->next;
+	if (*link != NULL)
+		capture_drop(link);
 	gsb_lock_release(&capture_lock);
 }
 
 void gs_order_context_gone(CUcontext context)
 {
-	unsigned kept = 0, count;
+	struct capture **link = &captures;
 
 	gsb_lock_acquire(&capture_lock);
-	count = atomic_load(&capture_count);
-	for (unsigned i = 0; i < count; i++)
-		if (capturing[i].context != context)
-			capturing[kept++] = capturing[i];
-	atomic_store(&capture_count, kept);
+	while (*link != NULL) {
+		if ((*link)->context == context)
+			capture_drop(link);
+		else
+			link = &(*link)->next;
+	}
 	gsb_lock_release(&capture_lock);
 }
 
@@ -88,7 +99,7 @@ void gs_order_stream_gone(CUstream stream)
 
 bool gs_order_capturing(void)
 {
-	return atomic_load(&capture_count) != 0 || atomic_load(&capture_overflow);
+	return atomic_load(&capture_count) != 0 || atomic_load(&capture_lost);
 }
 
 bool gs_order_enter(int *ret_cancel)

@@ -65,6 +65,8 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 			return out_of_memory(call, device, bytesize);
 	}
 	result = real(dptr, bytesize);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(dptr, bytesize);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
 	return result;
@@ -150,6 +152,8 @@ CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 
 			return out_of_memory(call, device, bytesize);
 	}
 	result = real(dptr, bytesize, hStream);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(dptr, bytesize, hStream);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
 	return result;

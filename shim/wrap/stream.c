@@ -88,14 +88,15 @@ CUresult gs_on_cuStreamBeginCaptureToGraph(struct gs_call *call, PFN_cuStreamBeg
 	return capture_begun(stream, real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode));
 }
 
-/* A capture that fails to end as asked (it was invalidated, or the stream does not capture) is over as well, except
- * when another thread's capture was meant: then it goes on. */
+/* A failure may end the capture (it was invalidated, a fork was not joined) or not (it is another thread's, there is no
+ * place for the graph): the driver knows what the stream does now. */
 CUresult gs_on_cuStreamEndCapture(struct gs_call *call, PFN_cuStreamEndCapture_v10000 real, CUstream hStream,
 				  CUgraph *phGraph)
 {
+	CUstream stream = captured_stream(call, hStream);
 	CUresult result = real(hStream, phGraph);
 
-	if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
-		gs_order_capture_ended(captured_stream(call, hStream));
+	if (result == CUDA_SUCCESS || !gs_order_stream_captures(stream))
+		gs_order_capture_ended(stream);
 	return result;
 }

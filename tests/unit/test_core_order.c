@@ -66,6 +66,15 @@ static CUresult CUDAAPI begin(CUstream stream, CUstreamCaptureMode mode)
 	return CUDA_SUCCESS;
 }
 
+/* After a failed end the stream captures on only if another thread's capture was meant. */
+static CUresult CUDAAPI is_capturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	(void)stream;
+	*status = end_result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+								       : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
 static CUresult CUDAAPI end(CUstream stream, CUgraph *graph)
 {
 	(void)stream;
@@ -255,5 +264,6 @@ int main(void)
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	gs_driver.cuCtxGetCurrent = current_get;
+	gs_driver.cuStreamIsCapturing = is_capturing;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
