@@ -40,9 +40,9 @@ static inline int capture_end(cudaStream_t stream)
 /* Calls so far that conflict with captures; the programs here make none while one is open. */
 static inline unsigned long conflicting_calls(void)
 {
-	static const char *const functions[] = {"cuCtxRecordEvent",    "cuCtxSynchronize", "cuEventRecord",
-						"cuEventQuery",	       "cuEventSynchronize", "cuStreamSynchronize",
-						"cuStreamQuery",       "cuStreamWaitEvent"};
+	static const char *const functions[] = {"cuCtxRecordEvent", "cuCtxSynchronize",	  "cuEventRecord",
+						"cuEventQuery",	    "cuEventSynchronize", "cuStreamSynchronize",
+						"cuStreamQuery",    "cuStreamWaitEvent"};
 	sim_calls_fn *calls;
 	unsigned long count = 0;
 

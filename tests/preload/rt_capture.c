@@ -189,9 +189,17 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} situations[] = {{"others", others},	{"frees", frees_relaxed}, {"frees-global", frees_global}, {"mallocs", mallocs},	    {"room", room},
-			  {"joined", joined},	{"broken", broken},	    {"refused", refused},
-			  {"destroyed", destroyed}, {"reset", reset},	    {"default-stream", default_stream}};
+	} situations[] = {{"others", others},
+			  {"frees", frees_relaxed},
+			  {"frees-global", frees_global},
+			  {"mallocs", mallocs},
+			  {"room", room},
+			  {"joined", joined},
+			  {"broken", broken},
+			  {"refused", refused},
+			  {"destroyed", destroyed},
+			  {"reset", reset},
+			  {"default-stream", default_stream}};
 	const char *situation = argc > 1 ? argv[1] : "";
 
 	kernels_register();

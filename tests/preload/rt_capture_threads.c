@@ -176,8 +176,12 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} situations[] = {{"ended-elsewhere", ended_elsewhere}, {"wrong-thread", wrong_thread}, {"growth", growth},
-			  {"mallocs", mallocs},			{"many", many},			{"storm", storm}};
+	} situations[] = {{"ended-elsewhere", ended_elsewhere},
+			  {"wrong-thread", wrong_thread},
+			  {"growth", growth},
+			  {"mallocs", mallocs},
+			  {"many", many},
+			  {"storm", storm}};
 	const char *situation = argc > 1 ? argv[1] : "";
 
 	kernels_register();

@@ -17,8 +17,8 @@ struct sim_event {
 	bool recorded;
 	struct sim_point *points; /* of the newest record: one, or one per stream for a whole context */
 	unsigned point_count;
-	struct sim_stamp *stamp; /* of the newest record */
-	struct sim_capture *capture; /* that the newest record is part of; NULL = none, and then no points */
+	struct sim_stamp *stamp;	   /* of the newest record */
+	struct sim_capture *capture;	   /* that the newest record is part of; NULL = none, and then no points */
 	struct sim_stream *capture_stream; /* holds a reference */
 	uint64_t capture_node;
 	struct sim_event *next;	 /* in the list of all */

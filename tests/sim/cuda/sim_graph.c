@@ -49,7 +49,8 @@ CUresult sim_graph_find(CUgraph handle, struct sim_graph **ret_graph)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_graph_alloc(struct sim_graph *graph, struct sim_device *device, size_t size_bytes, CUdeviceptr *ret_pointer)
+CUresult sim_graph_alloc(struct sim_graph *graph, struct sim_device *device, size_t size_bytes,
+			 CUdeviceptr *ret_pointer)
 {
 	struct node_memory *memory;
 	uintptr_t start;
@@ -62,8 +63,8 @@ CUresult sim_graph_alloc(struct sim_graph *graph, struct sim_device *device, siz
 	memory = calloc(1, sizeof(*memory));
 	if (!memory)
 		abort();
-	memory->range = sim_range_add((struct sim_range){
-	    .start = start, .size_bytes = size_bytes, .kind = SIM_RANGE_GRAPH, .device = device});
+	memory->range = sim_range_add(
+	    (struct sim_range){.start = start, .size_bytes = size_bytes, .kind = SIM_RANGE_GRAPH, .device = device});
 	memory->next = graph->memory;
 	graph->memory = memory;
 	*ret_pointer = start;

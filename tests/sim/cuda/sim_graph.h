@@ -15,7 +15,8 @@ CUresult sim_graph_find(CUgraph handle, struct sim_graph **ret_graph);
 
 /* An allocation node: its address means nothing until the graph is launched. */
 struct sim_device;
-CUresult sim_graph_alloc(struct sim_graph *graph, struct sim_device *device, size_t size_bytes, CUdeviceptr *ret_pointer);
+CUresult sim_graph_alloc(struct sim_graph *graph, struct sim_device *device, size_t size_bytes,
+			 CUdeviceptr *ret_pointer);
 
 /* A free node, of memory that an allocation node of this graph made; anything else is CUDA_ERROR_INVALID_VALUE. */
 CUresult sim_graph_release(struct sim_graph *graph, CUdeviceptr pointer);

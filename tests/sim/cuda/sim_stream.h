@@ -43,8 +43,8 @@ struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int prior
 /* The stream that a handle means for the calling thread, in the driver's order of complaints. */
 CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream);
 
-/* Queues the operation, which belongs to the stream from then on; on a capturing stream it is freed instead. Returns its
- * point without a reference: valid until the baton is given away. */
+/* Queues the operation, which belongs to the stream from then on; on a capturing stream it is freed instead. Returns
+ * its point without a reference: valid until the baton is given away. */
 struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op);
 
 /* The point at which everything submitted so far is complete. */
