@@ -20,6 +20,7 @@ bool gs_boot_ready(void);
 
 /* Work that may write host memory later was submitted: shim/core/order.c. */
 void gs_order_note_to_host(void);
+void gs_order_note_error(CUresult result);
 
 /* Gives the memory that all devices hold free back to the driver: shim/core/device.c. */
 uint64_t gs_devices_trim(bool wait);
@@ -46,8 +47,10 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 	return true;
 }
 
-static inline void gs_call_end(const struct gs_call *call, bool to_host)
+static inline void gs_call_end(const struct gs_call *call, CUresult result, bool to_host)
 {
+	if (__builtin_expect(result != CUDA_SUCCESS, 0))
+		gs_order_note_error(result);
 	if (to_host)
 		gs_order_note_to_host();
 	gs_counter_add(call->fn, call->start_ticks != 0 ? gs_ticks() - call->start_ticks : 0);

@@ -26,7 +26,7 @@
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
 			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
-		gs_call_end(&call, GS_TO_HOST_##call_class);                                                           \
+		gs_call_end(&call, result, GS_TO_HOST_##call_class);                                                   \
 		return result;                                                                                         \
 	}
 #include "shim/api/driver.def"

@@ -28,6 +28,7 @@ static _Atomic unsigned hold_count;
 
 static _Atomic uint64_t to_host_noted, to_host_settled;
 static _Atomic bool blind;
+static _Atomic bool broken;
 
 static void await_zero(_Atomic unsigned *count)
 {
@@ -77,9 +78,36 @@ void gs_order_capture_ended(CUstream stream)
 	gsb_lock_release(&capture_lock);
 }
 
+void gs_order_note_error(CUresult result)
+{
+	switch (result) {
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+	case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_LAUNCH_FAILED:
+		atomic_store(&broken, true);
+		break;
+	default:
+		break;
+	}
+}
+
+bool gs_order_broken(void)
+{
+	return atomic_load_explicit(&broken, memory_order_relaxed);
+}
+
 void gs_order_context_gone(CUcontext context)
 {
 	struct capture **link = &captures;
+
+	atomic_store(&broken, false);
 
 	gsb_lock_acquire(&capture_lock);
 	while (*link != NULL) {

@@ -49,6 +49,12 @@ void gs_order_relaxed_end(struct gs_order_relaxed saved);
 /* True when this very stream takes part in an open capture, also by an event it waited for. Asks the driver. */
 bool gs_order_stream_captures(CUstream stream);
 
+/* A driver call failed. Errors that stick to a context (an illegal access and its like) make every later call of it
+ * fail; a cache that goes on serving would hide them. True once such an error was seen: memory is then left to the
+ * driver, whose answer is the true one, until the context is gone. */
+void gs_order_note_error(CUresult result);
+bool gs_order_broken(void);
+
 /* Work that may write host memory later was submitted. */
 void gs_order_note_to_host(void);
 

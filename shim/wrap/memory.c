@@ -34,7 +34,8 @@ static bool needs_plain(bool torch)
 
 static bool serves_caller(bool torch)
 {
-	return gs_conf.backend != GS_BACKEND_OFF && !gs_order_capturing() && !(torch && gs_conf.torch == GS_TORCH_OFF);
+	return gs_conf.backend != GS_BACKEND_OFF && !gs_order_capturing() && !gs_order_broken() &&
+	       !(torch && gs_conf.torch == GS_TORCH_OFF);
 }
 
 CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CUdeviceptr_v2 *dptr, size_t bytesize)
@@ -102,7 +103,7 @@ static struct gs_device *async_device(const struct gs_call *call, CUstream handl
 	struct gs_device *device;
 	CUcontext context;
 
-	if (gs_conf.backend == GS_BACKEND_OFF || gs_order_capturing())
+	if (gs_conf.backend == GS_BACKEND_OFF || gs_order_capturing() || gs_order_broken())
 		return NULL;
 	device = gs_device_current(&context);
 	if (device == NULL || !device->pools ||
@@ -237,7 +238,7 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 
 	(void)call;
 	if (device != NULL && block.address == dptr) {
-		if ((free_waits() || runs_ahead(device, &block)) &&
+		if ((free_waits() || runs_ahead(device, &block) || gs_order_broken()) &&
 		    (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
 			return result;
 		if (gsa_free(device->allocator, dptr, NULL, &block) == GS_OK) {
@@ -262,6 +263,9 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 	CUresult result;
 
 	if (dptr != 0 && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream)) {
+		if (device != NULL && block.address == dptr && gs_order_broken() &&
+		    (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
+			return result;
 		if (device != NULL && block.address == dptr &&
 		    !gs_order_stream_captures((CUstream)(uintptr_t)stream.handle) &&
 		    gsa_free(device->allocator, dptr, &stream, &block) == GS_OK) {

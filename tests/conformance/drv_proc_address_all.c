@@ -10,7 +10,6 @@ struct row {
 
 static const struct row rows[] = {
 #define SIM_FN(symbol, name, since, twin) {#symbol, name, since, twin},
-#define SIM_ALIAS(symbol, name, since, twin) {#symbol, name, since, twin},
 #include "tests/sim/cuda/driver_names.def"
 };
 

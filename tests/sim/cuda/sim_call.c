@@ -28,10 +28,8 @@ static struct {
 
 static const char *const symbols[SIM_FN_COUNT] = {
 #define SIM_FN(symbol, name, since, twin) #symbol,
-#define SIM_ALIAS(symbol, name, since, twin)
 #include "tests/sim/cuda/driver_names.def"
 #undef SIM_FN
-#undef SIM_ALIAS
 };
 
 const char *sim_fn_symbol(enum sim_fn fn)

@@ -4,10 +4,8 @@
 
 enum sim_fn {
 #define SIM_FN(symbol, name, since, twin) SIM_FN_##symbol,
-#define SIM_ALIAS(symbol, name, since, twin)
 #include "tests/sim/cuda/driver_names.def"
 #undef SIM_FN
-#undef SIM_ALIAS
 	SIM_FN_COUNT
 };
 

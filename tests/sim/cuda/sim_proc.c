@@ -24,17 +24,13 @@ struct proc {
 
 /* Assembly names, because some symbols are macros or have no declaration. */
 #define SIM_FN(symbol, name, since, twin) extern char proc_##symbol __asm__(#symbol);
-#define SIM_ALIAS(symbol, name, since, twin)
 #include "tests/sim/cuda/driver_names.def"
 #undef SIM_FN
-#undef SIM_ALIAS
 
 static const struct proc procs[] = {
 #define SIM_FN(symbol, name, since, twin) {name, since, twin, &proc_##symbol},
-#define SIM_ALIAS(symbol, name, since, twin) {name, since, twin, &proc_##symbol},
 #include "tests/sim/cuda/driver_names.def"
 #undef SIM_FN
-#undef SIM_ALIAS
 };
 
 #define PROC_COUNT (sizeof(procs) / sizeof(procs[0]))
@@ -76,24 +72,29 @@ static CUresult proc_find(const char *name, void **pfn, int version, cuuint64_t 
 			best = proc;
 	}
 	*pfn = best ? best->entry : NULL;
-	if (status)
-		*status = best	   ? CU_GET_PROC_ADDRESS_SUCCESS
-			  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-				   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return best || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	*status = best	   ? CU_GET_PROC_ADDRESS_SUCCESS
+		  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+			   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return CUDA_SUCCESS;
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
 {
+	CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+
 	SIM_ENTER(cuGetProcAddress);
-	return proc_find(symbol, pfn, version, flags, NULL);
+	CUresult result = proc_find(symbol, pfn, version, flags, &status);
+
+	return result == CUDA_SUCCESS && status != CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
 			     CUdriverProcAddressQueryResult *status)
 {
+	CUdriverProcAddressQueryResult unasked;
+
 	SIM_ENTER(cuGetProcAddress_v2);
-	return proc_find(symbol, pfn, version, flags, status);
+	return proc_find(symbol, pfn, version, flags, status ? status : &unasked);
 }
 
 CUresult cuGetExportTable(const void **table, const CUuuid *id)

@@ -12,5 +12,4 @@ int sim_stub_call(enum sim_fn fn);
 	{                                                                                                              \
 		return sim_stub_call(SIM_FN_##symbol);                                                                 \
 	}
-#define SIM_ALIAS(symbol, name, since, twin)
 #include "tests/sim/cuda/driver_names.def"
