@@ -5,6 +5,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/core/device.h"
+#include "shim/core/order.h"
 #include "shim/core/thread.h"
 
 /* Ids of default streams are ours: the driver does not say that it tells those of two contexts or two threads apart.
@@ -32,6 +33,8 @@ bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_
 
 	if (handle == NULL)
 		handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	if (gs_order_stream_captures(handle))
+		return false;
 	if (handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
 		return resolve_default(handle, ret_stream);
 	if (gs_driver.cuStreamGetId == NULL || gs_driver.cuStreamGetId(handle, &id) != CUDA_SUCCESS ||

@@ -9,7 +9,9 @@
 #include "shim/api/cuda.h"
 
 /* per_thread: the call was made through a per-thread-stream twin, where 0 means the calling thread's own stream.
- * False when the driver cannot tell (no such stream, no context, a driver before 12.0): then the call is not ours. */
+ * False for a stream that takes part in a capture: asking for its id breaks the capture (measured on a driver 580;
+ * cuda.h does not say so). False when the driver cannot tell: no such stream, no context, a driver before 12.0. Then
+ * the call is not ours. */
 bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream);
 
 #endif

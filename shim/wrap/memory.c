@@ -267,7 +267,6 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 		    (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
 			return result;
 		if (device != NULL && block.address == dptr &&
-		    !gs_order_stream_captures((CUstream)(uintptr_t)stream.handle) &&
 		    gsa_free(device->allocator, dptr, &stream, &block) == GS_OK) {
 			gs_note_free(device, &block, stream.id);
 			return CUDA_SUCCESS;

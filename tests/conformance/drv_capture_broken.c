@@ -1,5 +1,5 @@
 /* Rule (H9): what asks about a capturing stream, its context or an event recorded in it is refused and invalidates the
- * capture; so does work on the legacy stream while a blocking one captures. An invalidated capture stays until it is
+ * capture, also where one would not think so (its id, its flags); so does work on the legacy stream while a blocking one captures. An invalidated capture stays until it is
  * ended, and leaves no graph. */
 #include "tests/conformance/rule_drv.h"
 
@@ -21,6 +21,20 @@ static CUresult ask_ctx_synchronize(CUstream stream)
 static CUresult ask_query(CUstream stream)
 {
 	return cuStreamQuery(stream);
+}
+
+static CUresult ask_id(CUstream stream)
+{
+	unsigned long long id;
+
+	return cuStreamGetId(stream, &id);
+}
+
+static CUresult ask_flags(CUstream stream)
+{
+	unsigned flags;
+
+	return cuStreamGetFlags(stream, &flags);
 }
 
 static CUresult ask_synchronize(CUstream stream)
@@ -69,6 +83,28 @@ static void breaks(CUresult (*ask)(CUstream), CUresult refused, unsigned flags)
 	NEED(cuStreamDestroy(stream));
 }
 
+/* These may be asked of a capturing stream. */
+static void harmless(void)
+{
+	CUstreamCaptureStatus status;
+	unsigned long long id;
+	CUstream stream, other;
+	CUcontext answer;
+	CUgraph graph;
+	int priority;
+
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	NEED(cuStreamGetId(other, &id));
+	NEED(cuStreamGetCtx(stream, &answer));
+	NEED(cuStreamGetPriority(stream, &priority));
+	NEED(cuStreamIsCapturing(stream, &status));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	NEED(cuStreamEndCapture(stream, &graph));
+	NEED(cuGraphDestroy(graph));
+}
+
 int main(void)
 {
 	context = rule_start();
@@ -77,9 +113,12 @@ int main(void)
 	breaks(ask_ctx_record, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
 	breaks(ask_ctx_synchronize, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
 	breaks(ask_query, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
+	breaks(ask_id, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
+	breaks(ask_flags, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
 	breaks(ask_synchronize, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_NON_BLOCKING);
 	breaks(ask_event_query, CUDA_ERROR_CAPTURED_EVENT, CU_STREAM_NON_BLOCKING);
 	breaks(ask_event_synchronize, CUDA_ERROR_CAPTURED_EVENT, CU_STREAM_NON_BLOCKING);
 	breaks(work_on_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CU_STREAM_DEFAULT);
+	harmless();
 	return rule_broken;
 }

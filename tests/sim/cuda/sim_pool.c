@@ -393,6 +393,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
 	struct sim_pool *pool;
 
 	SIM_ENTER(cuMemPoolGetAttribute);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(pool_find(handle, &pool));
 	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -244,6 +244,7 @@ SIM_TWIN(cuStreamGetId, _ptsz, (CUstream handle, unsigned long long *id), (handl
 	struct sim_stream *stream;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_ask_stream(stream));
 	if (!id)
 		return CUDA_ERROR_INVALID_VALUE;
 	*id = stream->id;
@@ -278,6 +279,7 @@ SIM_TWIN(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (handle,
 	struct sim_stream *stream;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_ask_stream(stream));
 	if (!device)
 		return CUDA_ERROR_INVALID_VALUE;
 	*device = stream->ctx->device->ordinal;
@@ -289,6 +291,7 @@ SIM_TWIN(cuStreamGetFlags, _ptsz, (CUstream handle, unsigned *flags), (handle, f
 	struct sim_stream *stream;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	SIM_TRY(sim_capture_ask_stream(stream));
 	if (!flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	*flags = stream->flags;
