@@ -13,6 +13,7 @@
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/core/order.h"
 
 #define TRAMPOLINES 1024 /* as many as doors.S makes */
 #define TRAMPOLINE_BYTES 16
@@ -34,6 +35,7 @@ extern const char gs_trampoline_first[];
 
 static struct gsb_lock trampoline_lock = GSB_LOCK_INIT(LIVE);
 static void *_Atomic trampoline_real[TRAMPOLINES];
+static _Atomic bool trampoline_captures[TRAMPOLINES]; /* it may begin a capture that no row tells of */
 static _Atomic uint32_t trampoline_count;
 
 /* What the program would reach without us. The dynamic linking functions live in libc since glibc 2.34, in libdl before. */
@@ -100,7 +102,7 @@ static int fn_by_address(const void *real, const char *name, bool per_thread)
 }
 
 /* A trampoline in front of a driver function that the table does not list. */
-static void *trampoline_for(void *real)
+static void *trampoline_for(void *real, const char *name)
 {
 	uint32_t count, number = TRAMPOLINES;
 
@@ -112,6 +114,7 @@ static void *trampoline_for(void *real)
 	if (number == TRAMPOLINES && count < TRAMPOLINES) {
 		number = count;
 		atomic_store(&trampoline_real[number], real);
+		atomic_store(&trampoline_captures[number], strstr(name, "Capture") != NULL);
 		atomic_store(&trampoline_count, count + 1);
 	}
 	gsb_lock_release(&trampoline_lock);
@@ -126,6 +129,8 @@ void *gs_lookup_unlisted(uint32_t number)
 		atomic_fetch_add_explicit(&gs_counter_unlisted, 1, memory_order_relaxed);
 		if (GS_TO_HOST_UNLISTED)
 			gs_order_note_to_host();
+		if (atomic_load_explicit(&trampoline_captures[number], memory_order_relaxed))
+			gs_order_capture_lost();
 	}
 	return atomic_load_explicit(&trampoline_real[number], memory_order_acquire);
 }
@@ -139,7 +144,7 @@ void *gs_lookup_substitute(const char *name, bool per_thread, void *real, const 
 	fn = fn_by_address(real, name, per_thread);
 	if (fn >= 0)
 		return gs_fn_info[fn].entry;
-	return trampoline_for(real);
+	return trampoline_for(real, name);
 }
 
 /* Only names that begin as driver functions do are worth a look: "cud", "cub", "cur" are other libraries'. */

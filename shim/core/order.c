@@ -19,7 +19,7 @@ static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
 static struct gsb_slab capture_slab; /* guarded by capture_lock, as the list is */
 static struct capture *captures;
 static _Atomic unsigned capture_count; /* of the list; written under the lock */
-static _Atomic bool capture_lost;      /* for one there was no host memory: counted as open for good */
+static _Atomic bool capture_lost;      /* see gs_order_capture_lost */
 
 /* Who enters counts itself before it looks for captures and holds; who captures or holds does so before it looks for
  * those inside. So one of them sees the other. */
@@ -50,11 +50,17 @@ void gs_order_capture_begins(CUstream stream)
 		*capture = (struct capture){.stream = stream, .context = context, .next = captures};
 		captures = capture;
 		atomic_fetch_add(&capture_count, 1);
-	} else {
-		atomic_store(&capture_lost, true);
 	}
 	gsb_lock_release(&capture_lock);
+	if (capture == NULL)
+		gs_order_capture_lost();
 	await_zero(&inside_count);
+}
+
+void gs_order_capture_lost(void)
+{
+	atomic_store(&capture_lost, true);
+	gsb_log_once(GSB_LOG_INFO, "a stream capture cannot be followed: memory comes from the driver from now on");
 }
 
 static void capture_drop(struct capture **link)
@@ -108,7 +114,6 @@ void gs_order_context_gone(CUcontext context)
 	struct capture **link = &captures;
 
 	atomic_store(&broken, false);
-
 	gsb_lock_acquire(&capture_lock);
 	while (*link != NULL) {
 		if ((*link)->context == context)

@@ -32,6 +32,10 @@ void gs_order_let_go(int cancel);
 /* Waits until nobody holds: the handle of a context just made may be that of one whose end is being worked on. */
 void gs_order_await(void);
 
+/* A capture began, or may have, of which we cannot know when it ends: there was no host memory to note it, or a function
+ * that the table does not list was called. From then on a capture counts as open, for good. */
+void gs_order_capture_lost(void);
+
 /* True while any capture of the process may be open: nothing of ours may then be recorded, waited for, mapped or
  * synchronised outside a relaxed exchange (H9). */
 bool gs_order_capturing(void);

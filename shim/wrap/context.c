@@ -91,6 +91,21 @@ CUresult gs_on_cuCtxDestroy_v2(struct gs_call *call, PFN_cuCtxDestroy_v4000 real
 	return context_destroy(real, ctx);
 }
 
+/* A green context is also known by an ordinary handle, once the program asked for it as such. */
+CUresult gs_on_cuGreenCtxDestroy(struct gs_call *call, PFN_cuGreenCtxDestroy_v12040 real, CUgreenCtx hCtx)
+{
+	CUcontext context = NULL;
+	CUresult result;
+	bool known;
+	int hold;
+
+	(void)call;
+	known = gs_driver.cuCtxFromGreenCtx != NULL && gs_driver.cuCtxFromGreenCtx(&context, hCtx) == CUDA_SUCCESS;
+	hold = gs_order_hold();
+	result = real(hCtx);
+	return context_ended(result, context, known && result == CUDA_SUCCESS, hold);
+}
+
 /* The handle of a device's primary context while it is active; NULL otherwise. */
 static CUcontext primary_context(CUdevice device)
 {

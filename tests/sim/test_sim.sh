@@ -18,7 +18,12 @@ rule_name() {
 
 for source in "$TOP"/tests/conformance/*.c; do
 	rule=$(basename "$source" .c)
-	ok "$rule: $(rule_name "$rule")" sim --devices 2 "$rules/$rule"
+	name="$rule: $(rule_name "$rule")"
+	if [ "$rule" = drv_green ]; then
+		skip "$name" 'the simulated driver has no green contexts'
+	else
+		ok "$name" sim --devices 2 "$rules/$rule"
+	fi
 done
 
 # Order rules hold whatever the schedule; what looks at the pending state of `late` is left out.
