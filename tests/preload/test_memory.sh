@@ -1,4 +1,5 @@
 #!/bin/bash
+# slow
 # timeout 280
 # Programs that allocate, on the simulated GPU under several schedules: with the shim they print what they print without
 # it, and their snapshots tell the truth.
