@@ -46,7 +46,7 @@ def library_folders():
     return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
 
 
-def library_path():
+def libraries_found():
     """LD_LIBRARY_PATH for programs that need those libraries; what is there already keeps its place behind them."""
     return {"LD_LIBRARY_PATH": ":".join(library_folders() + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")}
 

@@ -290,7 +290,7 @@ def counts(check, program):
     """Shim against CUPTI. What differs is counted by CUPTI once more: a program that is not the same twice proves
     nothing about such a function, and the figures say so."""
     command = COUNTED_PROGRAMS[program]
-    environment = machine.library_path() if len(command) == 1 else {}
+    environment = machine.libraries_found() if len(command) == 1 else {}
     cupti, shim = side_by_side(
         [
             lambda: counts_by_cupti(check, command, environment),
@@ -334,7 +334,7 @@ def interposition(check):
 def try_rule(check, path, shim):
     """"holds", "not asked" or what went wrong, for one program of tests/conformance (see rule.h there)."""
     try:
-        run = check.run([path], shim=shim, environment=machine.library_path(), limit_s=60, good=(0, 77, 127))
+        run = check.run([path], shim=shim, environment=machine.libraries_found(), limit_s=60, good=(0, 77, 127))
     except Failed as failure:
         return str(failure)
     if run.status == 127 and "loading shared libraries" not in run.output:
@@ -384,7 +384,7 @@ OVERHEAD_ROUNDS = 4
 
 def overhead_once(check, setting):
     run = check.run(
-        [machine.built("gpu", "overhead")], environment=machine.library_path(), limit_s=60, **OVERHEAD_SETTINGS[setting]
+        [machine.built("gpu", "overhead")], environment=machine.libraries_found(), limit_s=60, **OVERHEAD_SETTINGS[setting]
     )
     rows = [line.split() for line in run.output.splitlines() if re.fullmatch(r"\S+ [\d.]+ [\d.]+", line)]
     return {name: float(least) for name, least, _ in rows}
