@@ -120,7 +120,7 @@ $(O)/check/%.o: %.c | toolkit
 
 $(O)/check/%.o: %.S | toolkit
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_) $(DEPS) -g -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS_) $(if $(SAN),-DGS_DOORS_UNNAMED) $(DEPS) -g -c $< -o $@
 
 $(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
 	$(call say,LD,$@)
