@@ -98,15 +98,17 @@ static void threads_are_listed_by_name(void **state)
 	struct gs_snapshot_thread threads[8];
 	pthread_t thread;
 	bool main_seen = false, other_seen = false;
+	size_t count;
 
 	(void)state;
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread, NULL, named_thread, "worker \"7\"");
 	pthread_barrier_wait(&barrier);
-	assert_int_equal(gs_snapshot_threads_read(NULL, 0), 2);
-	assert_int_equal(gs_snapshot_threads_read(threads, 1), 2);
-	assert_int_equal(gs_snapshot_threads_read(threads, 8), 2);
-	for (unsigned i = 0; i < 2; i++) {
+	count = gs_snapshot_threads_read(NULL, 0);
+	assert_in_range(count, 2, 3); /* ThreadSanitizer adds one of its own */
+	assert_int_equal(gs_snapshot_threads_read(threads, 1), count);
+	assert_int_equal(gs_snapshot_threads_read(threads, 8), count);
+	for (size_t i = 0; i < count; i++) {
 		main_seen |=
 		    threads[i].tid == (uint32_t)getpid() && strncmp(threads[i].name, "test_snap_proc", 14) == 0;
 		other_seen |= threads[i].tid != (uint32_t)getpid() && strcmp(threads[i].name, "worker \"7\"") == 0;
