@@ -169,6 +169,15 @@ static const struct command *command_find(const char *name)
 	return NULL;
 }
 
+/* The status, or GSR_UNUSABLE when not everything could be printed. */
+static int output_end(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fputs("gpushim-report: cannot write the output\n", stderr);
+	return GSR_UNUSABLE;
+}
+
 int main(int argc, char **argv)
 {
 	struct gsr_options options = {0};
@@ -177,7 +186,7 @@ int main(int argc, char **argv)
 	int status = GSR_FINE, done = options_read(argc, argv, &options, &rows_given);
 
 	if (done != 0)
-		return done < 0 ? GSR_UNUSABLE : GSR_FINE;
+		return done < 0 ? GSR_UNUSABLE : output_end(GSR_FINE);
 	if (optind == argc) {
 		fputs("gpushim-report: no command; gpushim-report --help lists them\n", stderr);
 		return GSR_UNUSABLE;
@@ -204,9 +213,5 @@ int main(int argc, char **argv)
 		command->run(argv[optind], &model, &options);
 		gsr_model_drop(&model);
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fputs("gpushim-report: cannot write the output\n", stderr);
-		return GSR_UNUSABLE;
-	}
-	return status;
+	return output_end(status);
 }

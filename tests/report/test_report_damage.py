@@ -153,7 +153,9 @@ for arguments, wanted in (((), "no command"), (("frobnicate", "x"), 'there is no
                           (("top", "--frobnicate", GOOD), "unrecognized option")):
     status, out, err = tap.report(*arguments)
     tap.ok(status == 2 and not out and wanted in err, "wrong usage: %s" % (" ".join(arguments[:2]) or "nothing"), err)
-with open("/dev/full", "w") as full:
-    run = subprocess.run([tap.REPORT, "top", GOOD], stdout=full, stderr=subprocess.PIPE)
-tap.equal((run.returncode, run.stderr), (2, b"gpushim-report: cannot write the output\n"), "a full disk under the output")
+for arguments in ("top", GOOD), ("--help",), ("--help-conf",), ("--version",):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([tap.REPORT, *arguments], stdout=full, stderr=subprocess.PIPE)
+    tap.equal((run.returncode, run.stderr), (2, b"gpushim-report: cannot write the output\n"),
+              "a full disk under the output of " + arguments[0])
 tap.done()
