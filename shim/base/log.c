@@ -2,8 +2,11 @@
 #include "shim/base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/assert.h"
@@ -17,18 +20,50 @@ void gsb_log_set_level(enum gsb_log_level level)
 	atomic_store_explicit(&current_level, level, memory_order_relaxed);
 }
 
+static struct stat stderr_at_load;
+static bool load_seen;
+
+void gsb_log_init(void)
+{
+	int saved_errno = errno;
+
+	fstat(STDERR_FILENO, &stderr_at_load);
+	load_seen = true;
+	errno = saved_errno;
+}
+
+/* A program that closes stderr gets its number for the next file it opens. Logs, opened to append, are told apart from
+ * data. */
+static bool stderr_is_for_us(void)
+{
+	struct stat now;
+	int flags;
+
+	if (!load_seen)
+		return true;
+	if (fstat(STDERR_FILENO, &now) != 0)
+		return false;
+	if (now.st_dev == stderr_at_load.st_dev && now.st_ino == stderr_at_load.st_ino)
+		return true;
+	flags = fcntl(STDERR_FILENO, F_GETFL);
+	return !S_ISSOCK(now.st_mode) && !(S_ISREG(now.st_mode) && (flags & O_APPEND) == 0);
+}
+
 static void print_line(const char *format, va_list arguments)
 {
 	char line[GSB_LOG_LINE_BYTES];
 	struct gsb_text text;
+	struct gsb_os_held_signals held;
 	int saved_errno = errno, cancel = gsb_os_cancel_hold();
 
 	gsb_text_init(&text, line, sizeof(line) - 1);
 	gsb_text_add(&text, "gpushim: ");
 	gsb_text_vadd(&text, format, arguments);
 	line[text.length++] = '\n';
-	while (write(STDERR_FILENO, line, text.length) < 0 && errno == EINTR)
+	gsb_os_write_signals_hold(&held);
+	while (stderr_is_for_us() && write(STDERR_FILENO, line, text.length) < 0 && errno == EINTR)
 		;
+	gsb_os_write_signals_restore(&held);
 	gsb_os_cancel_restore(cancel);
 	errno = saved_errno;
 }

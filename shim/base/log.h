@@ -1,6 +1,6 @@
 /* Lines on standard error: "gpushim: <text>", one write each, never more than GSB_LOG_LINE_BYTES.
  *
- * Allocates nothing, keeps errno, may be called with any lock held except LOG. Silent until the level allows it:
+ * Allocates nothing, keeps errno, raises no signal, may be called with any lock held except LOG. Silent until the level allows it:
  * the level is WARN until the configuration says otherwise. */
 #ifndef GSB_LOG_H
 #define GSB_LOG_H
@@ -10,6 +10,10 @@
 enum gsb_log_level { GSB_LOG_ERROR, GSB_LOG_WARN, GSB_LOG_INFO, GSB_LOG_DEBUG };
 
 #define GSB_LOG_LINE_BYTES 1024
+
+/* Notes what stderr is, once, at load. From then on a file or a socket that took its number later is the program's:
+ * nothing is printed into it, unless it is a file opened to append. */
+void gsb_log_init(void);
 
 void gsb_log_set_level(enum gsb_log_level level);
 

@@ -70,6 +70,33 @@ void gsb_os_cancel_restore(int state)
 	pthread_setcancelstate(state, NULL);
 }
 
+void gsb_os_write_signals_hold(struct gsb_os_held_signals *held)
+{
+	static const int numbers[] = {SIGPIPE, SIGXFSZ};
+	sigset_t both, pending;
+
+	sigemptyset(&pending);
+	sigemptyset(&both);
+	sigaddset(&both, SIGPIPE);
+	sigaddset(&both, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &both, &held->before);
+	sigpending(&pending);
+	sigemptyset(&held->raised);
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigismember(&pending, numbers[i]) == 0)
+			sigaddset(&held->raised, numbers[i]);
+}
+
+void gsb_os_write_signals_restore(const struct gsb_os_held_signals *held)
+{
+	int saved_errno = errno;
+
+	while (sigtimedwait(&held->raised, NULL, &(struct timespec){0}) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+	errno = saved_errno;
+}
+
 /* The bare call is no cancellation point. */
 void gsb_os_nap(void)
 {

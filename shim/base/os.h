@@ -3,6 +3,7 @@
 #ifndef GSB_OS_H
 #define GSB_OS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,16 @@ uint32_t gsb_os_tid(void);
  * our work, with a lock held, in a call of the program that is no cancellation point. */
 int gsb_os_cancel_hold(void);
 void gsb_os_cancel_restore(int state);
+
+/* Around our writes: SIGPIPE and SIGXFSZ, which would end the program for a line or a file of ours, are held back and
+ * those that the writes raised are taken off the thread again. */
+struct gsb_os_held_signals {
+	sigset_t before;
+	sigset_t raised; /* those of the two that were not pending before */
+};
+
+void gsb_os_write_signals_hold(struct gsb_os_held_signals *held);
+void gsb_os_write_signals_restore(const struct gsb_os_held_signals *held);
 
 /* Reads at most capacity-1 bytes of a (proc) file into text and ends it with a zero byte. Returns the length, or
  * GS_E_IO. */

@@ -127,6 +127,7 @@ static void after_fork_in_child(void)
 
 __attribute__((constructor)) static void at_load(void)
 {
+	gsb_log_init();
 	gs_lookup_init();
 	atexit(at_exit);
 	pthread_atfork(NULL, NULL, after_fork_in_child);

@@ -1,19 +1,17 @@
 /* See file.h.
  *
  * There is no fsync: a snapshot must not stall a program for seconds, and a machine that crashes between rename and
- * write-back is not worth that. A file size limit would end the program with SIGXFSZ, so that signal is held back and
- * taken off the thread again. */
+ * write-back is not worth that. */
 #include "shim/snap/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shim/base/err.h"
 #include "shim/base/log.h"
+#include "shim/base/os.h"
 #include "shim/base/text.h"
 #include "shim/snap/render.h"
 #include "shim/snap/snapshot.h"
@@ -46,47 +44,35 @@ static const char *errno_text(int error)
 	}
 }
 
-struct size_signal {
-	sigset_t before;
-	bool was_pending;
-};
-
-static void size_signal_hold(struct size_signal *held)
-{
-	sigset_t size_only, pending;
-
-	sigemptyset(&size_only);
-	sigaddset(&size_only, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &size_only, &held->before);
-	held->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
-}
-
-static void size_signal_restore(const struct size_signal *held)
-{
-	sigset_t size_only;
-
-	sigemptyset(&size_only);
-	sigaddset(&size_only, SIGXFSZ);
-	if (!held->was_pending)
-		sigtimedwait(&size_only, NULL, &(struct timespec){0});
-	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
-}
-
 /* 0, or errno. */
 static int document_write(int fd, const char *reason, const struct gs_snapshot_process *process,
 			  const struct gs_gathered *gathered, const struct gs_snapshot_source *source, char *buffer)
 {
-	struct size_signal held;
+	struct gsb_os_held_signals held;
 	struct gs_json json;
 	int error = 0;
 
-	size_signal_hold(&held);
+	gsb_os_write_signals_hold(&held);
 	gs_json_init(&json, fd, buffer, GS_SNAPSHOT_BUFFER_BYTES);
 	gs_render(&json, reason, process, gathered, source);
 	if (gs_json_end(&json) != 0)
 		error = json.error;
-	size_signal_restore(&held);
+	gsb_os_write_signals_restore(&held);
 	return error;
+}
+
+/* Off the numbers of the standard streams, which other threads may still write to after the program closed one. */
+static int fd_move_up(int fd)
+{
+	int moved;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (moved < 0)
+		return fd;
+	close(fd);
+	return moved;
 }
 
 /* A leftover of a killed process of the same number is replaced; whatever it is, it is never followed or opened. */
@@ -97,7 +83,7 @@ static int part_open(const char *path)
 
 	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
 		fd = open(path, flags, 0600);
-	return fd;
+	return fd_move_up(fd);
 }
 
 /* 0, or errno. */

@@ -1,6 +1,8 @@
-/* Threads and processes that end in unusual ways: rt_ends cancel | child | storm. What it prints is what it prints
- * without the shim. */
+/* Threads and processes that end in unusual ways: rt_ends cancel | child | storm | plain | taken FILE | limit. What
+ * it prints is what it prints without the shim. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +92,32 @@ static int storm(void)
 	return 0;
 }
 
+static int plain(void)
+{
+	void *pointer;
+
+	NEED(cudaMalloc(&pointer, 1000));
+	puts("one allocation");
+	return 5;
+}
+
+/* A file of the program gets the number of stderr. */
+static int taken(const char *path)
+{
+	close(STDERR_FILENO);
+	if (open(path, O_WRONLY | O_CREAT | O_EXCL, 0600) != STDERR_FILENO || write(STDERR_FILENO, "data\n", 5) != 5)
+		return 1;
+	return plain();
+}
+
+static int limit(void)
+{
+	int status = plain();
+
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, RLIM_INFINITY});
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "cancel") == 0)
@@ -98,5 +126,11 @@ int main(int argc, char **argv)
 		return child();
 	if (argc == 2 && strcmp(argv[1], "storm") == 0)
 		return storm();
+	if (argc == 2 && strcmp(argv[1], "plain") == 0)
+		return plain();
+	if (argc == 3 && strcmp(argv[1], "taken") == 0)
+		return taken(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "limit") == 0)
+		return limit();
 	return 2;
 }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Threads that are cancelled or end with calls, processes that were forked behind libc's back.
+# Threads that are cancelled or end with calls, processes that were forked behind libc's back, and what the last line
+# on stderr must not do.
 . "$TOP/tests/lib/tap.sh"
 
 folder=$(mktemp -d)
@@ -19,5 +20,21 @@ import glob, json, sys
 functions = json.load(open(glob.glob(sys.argv[1] + "/*.json")[0]))["functions"]
 print([sum(f["calls"] for f in functions if f["name"] == name) for name in ("cudaMalloc", "cudaFree")])' "$folder")" \
 	'[1600, 1600]'
+
+# What is printed at the end harms nobody: a pipe that nobody reads, a limit of the file size, a file with the number 2.
+rm -f "$folder"/*
+mkfifo "$folder/pipe"
+exec 4<>"$folder/pipe" 5>"$folder/pipe" 4<&-
+is 'a closed pipe as stderr: no signal' "$("$TOP/scripts/sim-run" "$program" plain 2>&5; echo $?)" $'one allocation\n5'
+exec 5>&-
+is 'it got its snapshot' "$(find "$folder" -name '*.json' | wc -l)" 1
+rm -f "$folder"/*.json
+head -c 1000 /dev/zero >"$folder/errors"
+is 'a limit of the file size: no signal' "$("$TOP/scripts/sim-run" "$program" limit 2>>"$folder/errors"; echo $?)" \
+	$'one allocation\n5'
+is 'a snapshot above the limit leaves nothing' "$(find "$folder" -name '*gpushim.*' | wc -l)" 0
+is 'a file with the number of stderr' "$("$TOP/scripts/sim-run" "$program" taken "$folder/data"; echo $?)" \
+	$'one allocation\n5'
+is 'nothing is printed into it' "$(cat "$folder/data")" data
 rm -rf "$folder"
 done_testing
