@@ -139,7 +139,7 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 	}
 	kind = GSR_NAME(model, frames, kind, frame);
 	if (strcmp(kind, "native") != 0) {
-		snprintf(text, GSR_CELL_BYTES, "%s:%llu in %s",
+		gsr_cell(text, "%s:%llu in %s",
 			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))),
 			 (unsigned long long)GSR_CELL(model, frames, line, frame),
 			 gsr_string(model, GSR_CELL(model, frames, function, frame)));
@@ -147,10 +147,9 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 	}
 	function = native_names(places, frame, &module, &distance);
 	if (function != NULL)
-		snprintf(text, GSR_CELL_BYTES, "%s+0x%llx in %s", function, (unsigned long long)distance, module);
+		gsr_cell(text, "%s+0x%llx in %s", function, (unsigned long long)distance, module);
 	else
-		snprintf(text, GSR_CELL_BYTES, "%s+0x%llx", module,
-			 (unsigned long long)GSR_CELL(model, frames, offset, frame));
+		gsr_cell(text, "%s+0x%llx", module, (unsigned long long)GSR_CELL(model, frames, offset, frame));
 	return text;
 }
 
@@ -163,13 +162,13 @@ char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR
 	if (frame == 0)
 		return gsr_frame_text(places, frame, text);
 	if (strcmp(GSR_NAME(model, frames, kind, frame), "native") != 0) {
-		snprintf(text, GSR_CELL_BYTES, "%s (%s)", gsr_string(model, GSR_CELL(model, frames, function, frame)),
+		gsr_cell(text, "%s (%s)", gsr_string(model, GSR_CELL(model, frames, function, frame)),
 			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))));
 		return text;
 	}
 	function = native_names(places, frame, &module, &distance);
 	if (function == NULL)
 		return gsr_frame_text(places, frame, text);
-	snprintf(text, GSR_CELL_BYTES, "%s (%s)", function, module);
+	gsr_cell(text, "%s (%s)", function, module);
 	return text;
 }

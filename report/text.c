@@ -27,6 +27,31 @@ void gsr_text_init(enum gsr_color color)
 		width = 60;
 }
 
+/* Takes an incomplete last character off. */
+static void cut_end(char *text)
+{
+	size_t end = strlen(text), start = end;
+
+	while (start > 0 && end - start < 4 && (text[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (start == 0 || (text[start - 1] & 0xc0) != 0xc0)
+		return;
+	start--;
+	if (end - start < ((text[start] & 0xf8) == 0xf0 ? 4u : (text[start] & 0xf0) == 0xe0 ? 3u : 2u))
+		text[start] = '\0';
+}
+
+char *gsr_cell(char text[GSR_CELL_BYTES], const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, GSR_CELL_BYTES, format, arguments);
+	va_end(arguments);
+	cut_end(text);
+	return text;
+}
+
 char *gsr_bytes(char text[GSR_CELL_BYTES], uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -15,6 +15,9 @@ enum gsr_color { GSR_COLOR_AUTO, GSR_COLOR_ALWAYS, GSR_COLOR_NEVER };
 /* Colour on a terminal and unless NO_COLOR is set; the width is COLUMNS, the terminal's, or 100. */
 void gsr_text_init(enum gsr_color color);
 
+/* As snprintf, but what does not fit is cut between two characters. */
+char *gsr_cell(char text[GSR_CELL_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Texts in a caller's buffer: "28.0 MiB", "12,345", "70.0 %", "2.50 s". They return the buffer. */
 char *gsr_bytes(char text[GSR_CELL_BYTES], uint64_t bytes);
 char *gsr_number(char text[GSR_CELL_BYTES], uint64_t number);

@@ -81,6 +81,20 @@ with open(tap.path_of("hostile.json"), "w", encoding="utf-8") as file:
 out = tap.report("summary", "hostile.json")[1]
 tap.ok("on ?[2Jx???y, rank" in out and "\x1b" not in out, "control characters of a file are not passed on", out[:300])
 
+# Names longer than a cell are cut between characters, whatever their lengths.
+for lead in range(4):
+    with open(tap.path_of(torch), encoding="utf-8") as file:
+        named = file.read().replace('"forward"', '"%s"' % ("x" * lead + "\u00e4\u6f22\U0001f600" * 200))
+    with open(tap.path_of("names.json"), "w", encoding="utf-8") as file:
+        file.write(named)
+    for arguments in ("--json",), ("--json", "--group=function"), ("--group=stack",):
+        run = subprocess.run([tap.REPORT, "top", *arguments, tap.path_of("names.json")], capture_output=True)
+        try:
+            good = "\u6f22" in run.stdout.decode() and run.returncode == 0
+        except UnicodeDecodeError:
+            good = False
+        tap.ok(good, "a long name, %d letters before it: %s" % (lead, " ".join(arguments)), run.stderr)
+
 # Other ways in.
 with open(tap.path_of(torch), "rb") as file:
     plain = file.read()
