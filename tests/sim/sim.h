@@ -43,6 +43,20 @@ typedef unsigned sim_fault_fired_fn(const char *function);
 /* In the simulated runtime: the kernel that a host function stands for. */
 typedef void sim_cudart_register_fn(const void *host, const char *name);
 
+/* A new owner of those bytes of device memory: what an allocation returned, announced before it is used. `stream` is
+ * the CUstream that may use it first, SIM_SHADOW_ANY where any stream may (cudaMalloc). Work that is still queued on
+ * the bytes and not proven to come before that is an error: one line on stderr. A program that announces one block of
+ * an allocator announces all. tests/preload/shadow.h wraps the runtime's calls. */
+typedef void sim_shadow_owner_fn(uintptr_t address, size_t size_bytes, void *stream);
+#define SIM_SHADOW_ANY ((void *)-1)
+
+/* The owner is about to be freed: work queued on it from now on is an error, when it runs. */
+typedef void sim_shadow_free_fn(uintptr_t address);
+
+/* Errors so far. A process that had any ends with this status, whatever it returned. SIM_SHADOW=off: none. */
+typedef unsigned long sim_shadow_errors_fn(void);
+#define SIM_SHADOW_STATUS 86
+
 static inline void *sim_find(const char *symbol)
 {
 	void *found = dlsym(RTLD_DEFAULT, symbol);

@@ -3,7 +3,6 @@
 #include "tests/sim/cuda/sim_conf.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@ static struct sim_conf conf = {
     .memory_bytes = 1ull << 30,
     .driver_version = 13000,
     .idle_ms = 1000,
+    .shadow = true,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -53,12 +53,18 @@ static uint64_t conf_number(const char *key, uint64_t fallback, uint64_t max, bo
 static void conf_read(void)
 {
 	const char *policy = getenv("SIM_POLICY");
+	const char *shadow = getenv("SIM_SHADOW");
 
 	conf.seed = conf_number("SIM_SEED", conf.seed, UINT64_MAX, false);
 	conf.devices = (int)conf_number("SIM_DEVICES", 1, SIM_DEVICES_MAX, false);
 	conf.memory_bytes = conf_number("SIM_MEMORY", conf.memory_bytes, 1ull << 46, true);
 	conf.driver_version = (int)conf_number("SIM_DRIVER_VERSION", 13000, 99999, false);
 	conf.idle_ms = (unsigned)conf_number("SIM_IDLE_MS", 1000, 3600000, false);
+	if (shadow && *shadow) {
+		if (strcmp(shadow, "on") != 0 && strcmp(shadow, "off") != 0)
+			conf_refuse("SIM_SHADOW", shadow, "on or off");
+		conf.shadow = strcmp(shadow, "on") == 0;
+	}
 	if (policy && *policy) {
 		size_t i = 0;
 
@@ -74,4 +80,9 @@ const struct sim_conf *sim_conf(void)
 {
 	pthread_once(&once, conf_read);
 	return &conf;
+}
+
+const char *sim_conf_policy_name(void)
+{
+	return policies[sim_conf()->policy];
 }

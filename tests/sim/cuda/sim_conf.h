@@ -2,6 +2,7 @@
 #ifndef SIM_CONF_H
 #define SIM_CONF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIM_DEVICES_MAX 16
@@ -22,8 +23,12 @@ struct sim_conf {
 	int driver_version;	/* SIM_DRIVER_VERSION, default 13000 */
 	unsigned idle_ms; /* SIM_IDLE_MS: queued work runs after that long without a driver call, so that a program
 			   * that waits for it by other means goes on; 0 = never; default 1000 */
+	bool shadow;	  /* SIM_SHADOW=on|off, default on: sim_shadow.h */
 };
 
 const struct sim_conf *sim_conf(void);
+
+/* SIM_POLICY as it is written. */
+const char *sim_conf_policy_name(void);
 
 #endif

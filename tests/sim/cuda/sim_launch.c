@@ -1,8 +1,10 @@
 /* Kernel launches. Parameters are copied at the call, from kernelParams or from the packed buffer of `extra`. Every
- * pointer-sized parameter that points into a known range counts as a range the kernel reads and writes. */
+ * pointer-sized parameter that points into a known range counts as a range the kernel reads and writes, up to the end
+ * of the announced block or else of the range. */
 #include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_module.h"
 #include "tests/sim/cuda/sim_range.h"
+#include "tests/sim/cuda/sim_shadow.h"
 #include "tests/sim/cuda/sim_stream.h"
 
 #include <string.h>
@@ -67,7 +69,7 @@ static void params_touch(struct sim_op *op, const struct launch *launch)
 		memcpy(&value, launch->params[i], sizeof(value));
 		range = sim_range_find(value);
 		if (range)
-			sim_op_touch(op, value, range->start + range->size_bytes - value, true);
+			sim_op_touch(op, value, sim_shadow_end(value, range->start + range->size_bytes) - value, true);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "tests/sim/cuda/sim_shadow.h"
 #include "tests/sim/cuda/sim_stream.h"
 
 struct sim_op *sim_op_new(enum sim_op_kind kind, size_t payload_bytes)
@@ -34,7 +35,8 @@ void sim_op_touch(struct sim_op *op, uintptr_t start, size_t size_bytes, bool wr
 	op->spans = realloc(op->spans, (op->span_count + 1) * sizeof(*op->spans));
 	if (!op->spans)
 		abort();
-	op->spans[op->span_count++] = (struct sim_span){start, size_bytes, write};
+	op->spans[op->span_count] = (struct sim_span){.start = start, .size_bytes = size_bytes, .write = write};
+	sim_shadow_note(&op->spans[op->span_count++]);
 }
 
 void sim_op_after(struct sim_op *op, struct sim_point point)

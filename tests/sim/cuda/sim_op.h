@@ -24,6 +24,9 @@ struct sim_span {
 	uintptr_t start;
 	size_t size_bytes;
 	bool write;
+	bool ended;	    /* the announced owner had ended when this was queued */
+	uint64_t buffer_id; /* of the range that it began in; 0 = pageable memory */
+	uint64_t owner;	    /* the announced one, see sim_shadow.h; 0 = none */
 };
 
 enum sim_op_kind {

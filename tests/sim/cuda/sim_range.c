@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "tests/sim/cuda/sim_pages.h"
+#include "tests/sim/cuda/sim_shadow.h"
 #include "tests/sim/cuda/sim_vmm.h"
 
 static struct sim_range **ranges;
@@ -52,6 +53,7 @@ void sim_range_remove(struct sim_range *range)
 {
 	size_t at = index_above(range->start);
 
+	sim_shadow_forget(range->start, range->start + range->size_bytes);
 	range_count--;
 	memmove(&ranges[at], &ranges[at + 1], (range_count - at) * sizeof(struct sim_range *));
 	free(range);

@@ -8,6 +8,7 @@
 
 #include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_host.h"
+#include "tests/sim/cuda/sim_shadow.h"
 
 #define RUNS_PER_TICK_MAX 3
 #define STARVE_ONE_IN 3
@@ -52,6 +53,8 @@ static bool stream_step(struct sim_stream *stream)
 		return sim_host_begin(stream);
 	if (--op->steps)
 		return true;
+	if (stream->ctx->sticky == CUDA_SUCCESS && !sim_shadow_check(stream))
+		stream->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 	if (op->run && stream->ctx->sticky == CUDA_SUCCESS) {
 		in_operation = true;
 		op->run(op);

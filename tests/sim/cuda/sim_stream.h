@@ -28,6 +28,7 @@ struct sim_stream {
 	struct sim_capture *capture; /* that the stream takes part in; NULL = none */
 	uint64_t capture_nodes;	     /* submissions swallowed by captures so far */
 	bool capture_loose;	     /* see sim_capture.c */
+	uint64_t shadow_before;	     /* see sim_shadow.c */
 	struct sim_op *head;
 	struct sim_op *tail;
 	struct sim_stream *next;       /* in ctx->streams */
