@@ -3,8 +3,11 @@
  * the output depends on argv[1] (seed) alone. argv[2]: number of operations.
  *
  * A block is used on one stream at a time, its own; to move it the program records an event and lets the other stream
- * wait. cudaFree comes without any waiting: the driver's own waits for the device. */
+ * wait. cudaFree comes without any waiting: the driver's own waits for the device. All memory is announced to the
+ * simulated driver, which ends the program with a status of its own when queued work and a new owner meet; the delays
+ * are long enough that work is behind under every policy that lets it be. */
 #include "tests/preload/kernel.h"
+#include "tests/preload/shadow.h"
 
 enum { STREAMS = 5, SLOTS = 24, MOST_WORDS = 300000 };
 
@@ -61,16 +64,16 @@ static void slot_alloc(struct slot *slot)
 	switch (draw(3)) {
 	case 0:
 		slot->ordered = false;
-		NEED(cudaMalloc((void **)&slot->words, size_bytes));
+		NEED(shadow_malloc((void **)&slot->words, size_bytes));
 		break;
 	case 1:
-		NEED(cudaMallocAsync((void **)&slot->words, size_bytes, streams[slot->stream]));
+		NEED(shadow_malloc_async((void **)&slot->words, size_bytes, streams[slot->stream]));
 		break;
 	default: {
 		cudaMemPool_t pool;
 
 		NEED(cudaDeviceGetDefaultMemPool(&pool, 0));
-		NEED(cudaMallocFromPoolAsync((void **)&slot->words, size_bytes, pool, streams[slot->stream]));
+		NEED(shadow_malloc_from_pool_async((void **)&slot->words, size_bytes, pool, streams[slot->stream]));
 	}
 	}
 	kernel_fill(slot->words, slot->value, slot->count, streams[slot->stream]);
@@ -81,10 +84,10 @@ static void slot_free(struct slot *slot)
 {
 	slot_verify(slot);
 	if (!slot->ordered || draw(2) == 0) {
-		NEED(cudaFree(slot->words));
+		NEED(shadow_free(slot->words));
 	} else {
 		slot_move(slot, draw(STREAMS));
-		NEED(cudaFreeAsync(slot->words, streams[slot->stream]));
+		NEED(shadow_free_async(slot->words, streams[slot->stream]));
 	}
 	slot->words = NULL;
 	frees++;
@@ -135,7 +138,7 @@ static void step(void)
 		slot_check_on_host(slot);
 		break;
 	case 5:
-		kernel_delay(1 + draw(20), streams[slot->stream]);
+		kernel_delay(1 + draw(400), streams[slot->stream]);
 		break;
 	case 6:
 		if (draw(10) == 0)
@@ -156,6 +159,7 @@ int main(int argc, char **argv)
 		streams[i] = stream_new();
 	NEED(cudaStreamCreate(&streams[STREAMS - 2]));
 	errors = errors_new();
+	shadow_owner(errors, sizeof(*errors), SIM_SHADOW_ANY);
 	while (steps-- > 0)
 		step();
 	for (unsigned i = 0; i < SLOTS; i++)
@@ -165,6 +169,6 @@ int main(int argc, char **argv)
 	       errors_read(errors));
 	for (unsigned i = 0; i < STREAMS - 1; i++)
 		NEED(cudaStreamDestroy(streams[i]));
-	NEED(cudaFree(errors));
+	NEED(shadow_free(errors));
 	return 0;
 }
