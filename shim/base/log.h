@@ -1,7 +1,7 @@
 /* Lines on standard error: "gpushim: <text>", one write each, never more than GSB_LOG_LINE_BYTES.
  *
- * Allocates nothing, keeps errno, raises no signal, may be called with any lock held except LOG. Silent until the level allows it:
- * the level is WARN until the configuration says otherwise. */
+ * Allocates nothing, keeps errno, raises no signal, may be called with any lock held except LOG. Silent until the level
+ * allows it: the level is WARN until the configuration says otherwise. */
 #ifndef GSB_LOG_H
 #define GSB_LOG_H
 
