@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/base/err.h"
+#include "shim/base/text.h"
 
 #define COUNT_LIMIT (1ull << 53)
 #define NUMBER_CHARS 40
@@ -252,23 +253,6 @@ static int escape(struct gsr_scan *scan, char *to, size_t *ret_length)
 	return 0;
 }
 
-/* Length of the well-formed UTF-8 sequence of two to four bytes at scan->at; 0 if there is none. */
-static size_t utf8_length(const struct gsr_scan *scan)
-{
-	const unsigned char *text = (const unsigned char *)scan->at;
-	size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-
-	if (text[0] < 0xc2 || text[0] > 0xf4 || (size_t)(scan->end - scan->at) < length)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
 int gsr_scan_string(struct gsr_scan *scan, char *to, size_t *ret_length)
 {
 	char *start = to;
@@ -292,7 +276,7 @@ int gsr_scan_string(struct gsr_scan *scan, char *to, size_t *ret_length)
 			continue;
 		}
 		if ((unsigned char)*scan->at >= 0x80)
-			length = utf8_length(scan);
+			length = gsb_utf8_length(scan->at, (size_t)(scan->end - scan->at));
 		if (length == 0)
 			return gsr_scan_fail(scan, "a string is not UTF-8");
 		memmove(to, scan->at, length);
@@ -320,7 +304,9 @@ static int skip_string(struct gsr_scan *scan)
 				return GS_E_INVALID;
 			continue;
 		}
-		length = (unsigned char)*scan->at < 0x80 ? 1 : utf8_length(scan);
+		length = (unsigned char)*scan->at < 0x80
+				 ? 1
+				 : gsb_utf8_length(scan->at, (size_t)(scan->end - scan->at));
 		if (length == 0)
 			return gsr_scan_fail(scan, "a string is not UTF-8");
 		scan->at += length;

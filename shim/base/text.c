@@ -122,6 +122,25 @@ void gsb_text_add(struct gsb_text *text, const char *format, ...)
 	va_end(arguments);
 }
 
+size_t gsb_utf8_length(const char *bytes, size_t available)
+{
+	const unsigned char *text = (const unsigned char *)bytes;
+	size_t length;
+
+	if (available == 0 || text[0] < 0xc2 || text[0] > 0xf4)
+		return 0;
+	length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+	if (available < length)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return length;
+}
+
 void gsb_text_add_bytes(struct gsb_text *text, unsigned long long bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};

@@ -21,6 +21,10 @@ void gsb_text_init(struct gsb_text *text, char *start, size_t capacity);
 void gsb_text_add(struct gsb_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gsb_text_vadd(struct gsb_text *text, const char *format, va_list arguments);
 
+/* Length of the well-formed UTF-8 sequence of two to four bytes at the start of `bytes`, of which `available` may be read;
+ * 0 if there is none. */
+size_t gsb_utf8_length(const char *bytes, size_t available);
+
 /* "1.5 GiB", "20.0 MiB", "512 B". */
 void gsb_text_add_bytes(struct gsb_text *text, unsigned long long bytes);
 

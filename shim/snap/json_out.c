@@ -7,6 +7,7 @@
 
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/text.h"
 
 void gs_json_init(struct gs_json *json, int fd, char *buffer, size_t capacity)
 {
@@ -49,28 +50,6 @@ static void put(struct gs_json *json, char c)
 	json->used++;
 }
 
-/* Length of the well-formed UTF-8 sequence at text, 0 if there is none. */
-static unsigned utf8_length(const unsigned char *text)
-{
-	unsigned length;
-
-	if (text[0] >= 0xc2 && text[0] <= 0xdf)
-		length = 2;
-	else if (text[0] >= 0xe0 && text[0] <= 0xef)
-		length = 3;
-	else if (text[0] >= 0xf0 && text[0] <= 0xf4)
-		length = 4;
-	else
-		return 0;
-	for (unsigned i = 1; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
 static void put_escape(struct gs_json *json, unsigned char c)
 {
 	char *to = room(json, 6);
@@ -101,7 +80,7 @@ static void put_text(struct gs_json *json, const char *text)
 			put(json, (char)*at++);
 			continue;
 		}
-		length = utf8_length(at);
+		length = (unsigned)gsb_utf8_length((const char *)at, strnlen((const char *)at, 4));
 		if (length == 0) {
 			memcpy(room(json, 3), "\xef\xbf\xbd", 3);
 			json->used += 3;

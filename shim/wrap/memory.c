@@ -113,9 +113,10 @@ static struct gs_device *async_device(const struct gs_call *call, CUstream handl
 	return device;
 }
 
-/* Serves a stream-ordered allocation. GS_E_FORBIDDEN and the like: ask the driver. */
-static int alloc_async(const struct gs_call *call, struct gs_device *device, const struct gsa_stream *stream,
-		       CUdeviceptr_v2 *dptr, size_t bytesize)
+/* Serves a stream-ordered allocation from the default pool of the device, or says that there is no memory. False: the
+ * call is the driver's. */
+static bool serve_async(const struct gs_call *call, struct gs_device *device, const struct gsa_stream *stream,
+			CUdeviceptr_v2 *dptr, size_t bytesize, CUresult *ret_result)
 {
 	struct gsa_request request = {
 	    .size_bytes = bytesize,
@@ -132,8 +133,11 @@ static int alloc_async(const struct gs_call *call, struct gs_device *device, con
 	if (error == GS_OK) {
 		gs_note_alloc(device, &block);
 		*dptr = block.address;
+		*ret_result = CUDA_SUCCESS;
+	} else if (error == GS_E_NO_MEMORY) {
+		*ret_result = out_of_memory(call, device, bytesize);
 	}
-	return error;
+	return error == GS_OK || error == GS_E_NO_MEMORY;
 }
 
 CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 real, CUdeviceptr_v2 *dptr,
@@ -144,14 +148,8 @@ CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 
 	CUresult result;
 
 	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream)) != NULL &&
-	    atomic_load(&device->default_is_current)) {
-		int error = alloc_async(call, device, &stream, dptr, bytesize);
-
-		if (error == GS_OK)
-			return CUDA_SUCCESS;
-		if (error == GS_E_NO_MEMORY)
-			return out_of_memory(call, device, bytesize);
-	}
+	    atomic_load(&device->default_is_current) && serve_async(call, device, &stream, dptr, bytesize, &result))
+		return result;
 	result = real(dptr, bytesize, hStream);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, hStream);
@@ -168,14 +166,8 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 	CUresult result;
 
 	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream)) != NULL &&
-	    pool == device->default_pool) {
-		int error = alloc_async(call, device, &stream, dptr, bytesize);
-
-		if (error == GS_OK)
-			return CUDA_SUCCESS;
-		if (error == GS_E_NO_MEMORY)
-			return out_of_memory(call, device, bytesize);
-	}
+	    pool == device->default_pool && serve_async(call, device, &stream, dptr, bytesize, &result))
+		return result;
 	result = real(dptr, bytesize, pool, hStream);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, pool, hStream);
