@@ -50,7 +50,7 @@ testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 # lib_* is a shared library, linked to nothing or to what the word after lib_ says.
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_src    := $(wildcard $(foreach room,preload conformance,$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
+prog_src    := $(wildcard $(foreach room,preload conformance fault,$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
 proglib_src := $(wildcard tests/preload/lib_*.c)
 proglib_bin := $(proglib_src:%.c=$(O)/%.so)
@@ -64,10 +64,10 @@ tool_src    := $(wildcard tests/tools/*.c)
 tool_bin    := $(tool_src:tests/tools/%.c=$(O)/%)
 
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: all help lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan
+.PHONY: all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan
 .DEFAULT_GOAL := all
 
-all: toolkit lib report sim tests libs gpu
+all: toolkit lib check-lib report sim tests libs gpu
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -87,6 +87,7 @@ toolkit:
 	  echo "gpushim: no CUDA Toolkit (12.4 or newer) at $(CUDA_HOME); install it, or say where it is: make CUDA_HOME=/path" >&2; exit 1; }
 
 lib: $(O)/libgpushim.so
+check-lib: $(O)/check/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
@@ -134,6 +135,12 @@ $(O)/gpushim-report: $(report_obj)
 $(O)/check/libgpushim_check.a: $(check_obj)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(check_obj)
+
+# The shim with assertions and fault points, and doors to them: for tests/fault.
+$(O)/check/libgpushim.so: $(check_obj) $(O)/check/tests/fault/check_door.o shim/gpushim.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(check_obj) $(O)/check/tests/fault/check_door.o $(SAN) -Wl,-z,defs -Wl,-z,now \
+	  -Wl,--version-script=shim/gpushim.map -Wl,-soname,libgpushim.so $(LDFLAGS)
 
 $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(call say,LD,$@)

@@ -246,25 +246,40 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	return result;
 }
 
+/* A stream on which memory of ours may be freed. *ret_known false: a good stream, but the driver does not say which.
+ * Not CUDA_SUCCESS: what the driver has against it. */
+static CUresult free_stream(CUstream handle, bool per_thread, struct gsa_stream *ret_stream, bool *ret_known)
+{
+	unsigned int flags;
+
+	*ret_known = gs_stream_resolve(handle, per_thread, ret_stream);
+	if (*ret_known)
+		return CUDA_SUCCESS;
+	return gs_driver.cuStreamGetFlags(handle == NULL && per_thread ? CU_STREAM_PER_THREAD : handle, &flags);
+}
+
+/* Without a known stream memory waits for all of them. On a stream that captures it is the driver that refuses. */
 CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 real, CUdeviceptr_v2 dptr,
 			      CUstream hStream)
 {
+	bool per_thread = gs_fn_info[call->fn].per_thread, known;
 	struct gsa_block_info block;
 	struct gs_device *device = dptr != 0 ? gs_device_of(dptr, &block) : NULL;
+	bool ours = device != NULL && block.address == dptr;
 	struct gsa_stream stream;
 	CUresult result;
 
-	if (dptr != 0 && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream)) {
-		if (device != NULL && block.address == dptr && gs_order_broken() &&
-		    (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
+	if ((ours || (dptr != 0 && gs_device_holds(dptr))) &&
+	    !gs_order_stream_captures(hStream == NULL && per_thread ? CU_STREAM_PER_THREAD : hStream)) {
+		result = free_stream(hStream, per_thread, &stream, &known);
+		if (result == CUDA_SUCCESS && ours && gs_order_broken())
+			result = wait_for_owner(device, block.owner);
+		if (result != CUDA_SUCCESS)
 			return result;
-		if (device != NULL && block.address == dptr &&
-		    gsa_free(device->allocator, dptr, &stream, &block) == GS_OK) {
-			gs_note_free(device, &block, stream.id);
-			return CUDA_SUCCESS;
-		}
-		if (gs_device_holds(dptr))
+		if (!ours || gsa_free(device->allocator, dptr, known ? &stream : NULL, &block) != GS_OK)
 			return CUDA_ERROR_INVALID_VALUE;
+		gs_note_free(device, &block, known ? stream.id : 0);
+		return CUDA_SUCCESS;
 	}
 	result = real(dptr, hStream);
 	if (result == CUDA_SUCCESS)

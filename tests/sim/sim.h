@@ -40,6 +40,23 @@ typedef void sim_fault_arm_fn(const char *function, unsigned nth, int code);
 /* How often the armed faults of that function have fired. */
 typedef unsigned sim_fault_fired_fn(const char *function);
 
+/* Called by the thread whose driver call fails, just before it does; must not call the driver. */
+typedef void sim_fault_watch_fn(void (*watch)(const char *function));
+
+/* How many of these the driver holds now: handles of all contexts, ranges of memory of any kind (mappings too),
+ * reservations of addresses. */
+enum sim_held_kind {
+	SIM_HELD_STREAMS,
+	SIM_HELD_EVENTS,
+	SIM_HELD_POOLS,
+	SIM_HELD_GRAPHS,
+	SIM_HELD_PHYSICAL,
+	SIM_HELD_RANGES,
+	SIM_HELD_RESERVATIONS,
+	SIM_HELD_KINDS
+};
+typedef size_t sim_held_fn(enum sim_held_kind kind);
+
 /* In the simulated runtime: the kernel that a host function stands for. */
 typedef void sim_cudart_register_fn(const void *host, const char *name);
 

@@ -13,11 +13,13 @@
 SIM_EXPORT unsigned long sim_calls(const char *function);
 SIM_EXPORT void sim_fault_arm(const char *function, unsigned nth, int code);
 SIM_EXPORT unsigned sim_fault_fired(const char *function);
+SIM_EXPORT void sim_fault_watch(void (*watch)(const char *function));
 
 static pthread_mutex_t baton;
 static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
 static unsigned long calls_total;
-static bool forked; /* from a process that had made a driver call */
+static void (*fault_watch)(const char *function); /* NULL: nobody wants to know */
+static bool forked;				  /* from a process that had made a driver call */
 
 static struct {
 	unsigned long calls; /* since the start of the process */
@@ -58,6 +60,8 @@ CUresult sim_enter(enum sim_fn fn)
 	fns[fn].calls++;
 	if (fns[fn].due && --fns[fn].due == 0) {
 		fns[fn].fired++;
+		if (fault_watch)
+			fault_watch(symbols[fn]);
 		return fns[fn].code;
 	}
 	if (!forked)
@@ -136,6 +140,11 @@ unsigned sim_fault_fired(const char *function)
 	enum sim_fn fn = sim_fn_find(function);
 
 	return fn < SIM_FN_COUNT ? fns[fn].fired : 0;
+}
+
+void sim_fault_watch(void (*watch)(const char *function))
+{
+	fault_watch = watch;
 }
 
 /* "cuMemCreate:3:2,cuMemMap:1:2" */

@@ -67,3 +67,12 @@ bool sim_handle_is(const void *object, enum sim_kind kind)
 
 	return slot && slot->object && slot->kind == kind;
 }
+
+size_t sim_handle_count(enum sim_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < slot_count; i++)
+		count += slots[i].object && slots[i].object != &removed && slots[i].kind == kind;
+	return count;
+}

@@ -4,6 +4,7 @@
 #define SIM_HANDLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum sim_kind {
 	SIM_KIND_CTX,
@@ -19,5 +20,6 @@ enum sim_kind {
 void sim_handle_add(const void *object, enum sim_kind kind);
 void sim_handle_remove(const void *object);
 bool sim_handle_is(const void *object, enum sim_kind kind);
+size_t sim_handle_count(enum sim_kind kind);
 
 #endif

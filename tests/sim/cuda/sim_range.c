@@ -30,6 +30,11 @@ static size_t index_above(uintptr_t address)
 	return low;
 }
 
+size_t sim_range_count(void)
+{
+	return range_count;
+}
+
 struct sim_range *sim_range_add(struct sim_range range)
 {
 	size_t at = index_above(range.start);

@@ -44,6 +44,7 @@ struct sim_range *sim_range_find(uintptr_t address);
 
 /* The first range that ends above the address, and the one after a range: for walking. NULL at the end. */
 struct sim_range *sim_range_above(uintptr_t address);
+size_t sim_range_count(void);
 
 /* True when [start, start + size) may be read (and written) by the device; pageable memory counts as accessible. A
  * span may run over several adjacent mappings. */

@@ -40,6 +40,15 @@ bool sim_vmm_reserved(uintptr_t address)
 	return reservation_find(address) != NULL;
 }
 
+size_t sim_vmm_reservation_count(void)
+{
+	size_t count = 0;
+
+	for (const struct reservation *at = reservations; at; at = at->next)
+		count++;
+	return count;
+}
+
 static bool aligned(size_t value)
 {
 	return value % SIM_GRANULARITY_BYTES == 0;

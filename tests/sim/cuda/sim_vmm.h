@@ -23,5 +23,6 @@ struct sim_physical {
 
 /* True inside a reservation, mapped or not. */
 bool sim_vmm_reserved(uintptr_t address);
+size_t sim_vmm_reservation_count(void);
 
 #endif

@@ -1,0 +1,83 @@
+/* What the checking build of the shim (build/check/libgpushim.so) exports beside the shim itself: the walk over the
+ * allocators' books, and the fault points of shim/base/fault.h, armed by a program or by
+ * GPUSHIM_FAULT=POINT:PASSES:TIMES. The walk also runs at the end of the process. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/api/class.h"
+#include "shim/api/cuda.h"
+#include "shim/base/fault.h"
+#include "shim/core/device.h"
+
+GS_EXPORT unsigned gpushim_check_walk(void);
+GS_EXPORT int gpushim_check_fault_arm(const char *point, unsigned passes, unsigned times);
+GS_EXPORT unsigned gpushim_check_fault_fired(const char *point);
+
+static const char *const point_names[] = {
+#define POINT_NAME(name) #name,
+    GSB_FAULTS_LIST(POINT_NAME)
+#undef POINT_NAME
+};
+
+static enum gsb_fault_point point_find(const char *name)
+{
+	enum gsb_fault_point point = 0;
+
+	while (point < GSB_FAULT_COUNT && strcmp(point_names[point], name) != 0)
+		point++;
+	return point;
+}
+
+/* Ends the process where an equation does not hold. Returns the number of allocators. */
+unsigned gpushim_check_walk(void)
+{
+	unsigned count = 0;
+
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device == NULL)
+			continue;
+		gsa_check(device->allocator);
+		count++;
+	}
+	return count;
+}
+
+int gpushim_check_fault_arm(const char *name, unsigned passes, unsigned times)
+{
+	enum gsb_fault_point point = point_find(name);
+
+	if (point == GSB_FAULT_COUNT)
+		return -1;
+	gsb_fault_arm(point, passes, times);
+	return 0;
+}
+
+unsigned gpushim_check_fault_fired(const char *name)
+{
+	enum gsb_fault_point point = point_find(name);
+
+	return point < GSB_FAULT_COUNT ? gsb_fault_fired(point) : 0;
+}
+
+__attribute__((constructor)) static void check_begin(void)
+{
+	const char *text = getenv("GPUSHIM_FAULT");
+	unsigned passes, times;
+	char name[32];
+
+	if (text == NULL)
+		return;
+	if (sscanf(text, "%31[^:]:%u:%u", name, &passes, &times) != 3 ||
+	    gpushim_check_fault_arm(name, passes, times) != 0) {
+		fprintf(stderr, "GPUSHIM_FAULT=%s: wanted POINT:PASSES:TIMES\n", text);
+		exit(2);
+	}
+}
+
+__attribute__((destructor)) static void check_end(void)
+{
+	gpushim_check_walk();
+}

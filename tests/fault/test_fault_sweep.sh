@@ -1,0 +1,56 @@
+#!/bin/bash
+# slow
+# timeout 400
+# Fail the Nth: every call of the driver that a scenario makes, and every metadata allocation, fails once; see sweep.h.
+#
+#   test_fault_sweep.sh [full]    full: all likely errors of each function, and all settings
+. "$TOP/tests/lib/tap.sh"
+
+mode=${1:-short}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+base=history:1000,stacks:off,snapshot_dir:$folder
+faults=0 scenarios=0
+
+sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
+	local program=$1 settings=$2 line number=0
+	shift 2
+	"$TOP/scripts/sim-run" "$@" --no-shim "$BUILD/tests/fault/$program" plain "$folder/plain" "$mode" >"$folder/out" 2>&1 ||
+		{ ok "$program without the shim" cat "$folder/out" && return; }
+	GPUSHIM_ALLOC_CONF=$base,$settings "$TOP/scripts/sim-run" "$@" --no-shim \
+		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$folder/plain" "$mode" \
+		>"$folder/out" 2>&1
+	rm -f "$folder"/gpushim.*
+	while IFS= read -r line; do
+		case $line in
+		'ok '* | 'not ok '*)
+			number=$((number + 1)) scenarios=$((scenarios + 1))
+			[[ $line =~ \ ([0-9]+)\ faults: ]] && faults=$((faults + BASH_REMATCH[1]))
+			tap_count=$((tap_count + 1))
+			echo "${line%%ok *}ok $tap_count - ${program#rt_fault_}, $settings${*:+, }$*: ${line#* - }"
+			;;
+		'1..'*) is "$program, $settings $*: all of its scenarios ran" "$line" "1..$number" ;;
+		*) echo "$line" ;;
+		esac
+	done <"$folder/out"
+	[ $number -gt 0 ] || ok "$program, $settings: ran" false
+}
+
+for program in "$BUILD"/tests/fault/*_fault_*; do
+	[ -x "$program" ] || continue
+	program=${program##*/}
+	case $program in *.d) continue ;; esac
+	if [ "$mode" = full ]; then
+		for settings in backend:vmm expandable_segments:False backend:cudamalloc snapshot:off torch:serve backend:off free_sync:never; do
+			sweep "$program" $settings
+		done
+		for policy in in-order random starve; do
+			sweep "$program" backend:vmm --policy $policy
+		done
+	else
+		sweep "$program" snapshot:off
+	fi
+done
+[ "$mode" = full ] || sweep rt_fault_memory backend:cudamalloc,snapshot:oom
+echo "# $faults faults fired in $scenarios scenarios"
+done_testing
