@@ -1,6 +1,6 @@
 #!/bin/bash
 # slow
-# timeout 400
+# timeout 900
 # Fail the Nth: every call of the driver that a scenario makes, and every metadata allocation, fails once; see sweep.h.
 #
 #   test_fault_sweep.sh [full]    full: all likely errors of each function, and all settings
