@@ -145,7 +145,7 @@ $(O)/check/libgpushim.so: $(check_obj) $(O)/check/tests/fault/check_door.o shim/
 $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
+	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,--build-id -Wl,-Bsymbolic -Wl,-z,defs \
 	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cuda/libcuda.map)) -ldl -lpthread
 	@ln -sf libcuda.so.1 $(O)/sim/libcuda.so
 

@@ -44,6 +44,36 @@ static void use_after_free(void)
 	NEED(cudaMemsetAsync(words, 0, WORDS * sizeof(*words), streams[0]));
 }
 
+/* Handed out again while a copy is queued that reads or writes it. */
+static void pinned(bool reads, bool done)
+{
+	uint32_t *device;
+
+	NEED(shadow_malloc((void **)&device, WORDS * sizeof(*words)));
+	NEED(shadow_host_alloc((void **)&words, WORDS * sizeof(*words), 0));
+	kernel_delay(DELAY, streams[0]);
+	if (reads)
+		NEED(cudaMemcpyAsync(device, words, WORDS * sizeof(*words), cudaMemcpyDefault, streams[0]));
+	else
+		NEED(cudaMemcpyAsync(words, device, WORDS * sizeof(*words), cudaMemcpyDefault, streams[0]));
+	if (done)
+		NEED(cudaStreamSynchronize(streams[0]));
+	shadow_end(words);
+	shadow_owner(words, WORDS * sizeof(*words), SIM_SHADOW_ANY);
+}
+
+/* A fill that begins in a block of its own and ends in one that another stream got and has written. */
+static void late_across(void)
+{
+	NEED(cudaMalloc((void **)&words, 2 * WORDS * sizeof(*words)));
+	shadow_owner(words, WORDS * sizeof(*words), streams[0]);
+	kernel_delay(DELAY, streams[0]);
+	NEED(cudaMemsetAsync(words, 0, 2 * WORDS * sizeof(*words), streams[0]));
+	shadow_owner(words + WORDS, WORDS * sizeof(*words), streams[0]);
+	kernel_fill(words + WORDS, 1, WORDS, streams[1]);
+	NEED(cudaStreamSynchronize(streams[1]));
+}
+
 /* The driver gives the memory back at the synchronization of the stream that freed it. */
 static void free_under_work(void)
 {
@@ -73,6 +103,14 @@ int main(int argc, char **argv)
 		hand_out_part(WORDS);
 	else if (strcmp(what, "overlap") == 0)
 		hand_out_part(WORDS - 1);
+	else if (strcmp(what, "pinned-read") == 0)
+		pinned(true, false);
+	else if (strcmp(what, "pinned-written") == 0)
+		pinned(false, false);
+	else if (strcmp(what, "pinned-done") == 0)
+		pinned(true, true);
+	else if (strcmp(what, "late-across") == 0)
+		late_across();
 	else if (strcmp(what, "use-after-free") == 0)
 		use_after_free();
 	else if (strcmp(what, "free-under-work") == 0)

@@ -67,6 +67,22 @@ static inline cudaError_t shadow_free(void *memory)
 	return cudaFree(memory);
 }
 
+/* Pinned memory: the host is its next user, so nothing at all may be queued on it. */
+static inline cudaError_t shadow_host_alloc(void **memory, size_t size_bytes, unsigned flags)
+{
+	cudaError_t error = cudaHostAlloc(memory, size_bytes, flags);
+
+	if (error == cudaSuccess)
+		shadow_owner(*memory, size_bytes, SIM_SHADOW_ANY);
+	return error;
+}
+
+static inline cudaError_t shadow_free_host(void *memory)
+{
+	shadow_end(memory);
+	return cudaFreeHost(memory);
+}
+
 static inline cudaError_t shadow_free_async(void *memory, cudaStream_t stream)
 {
 	shadow_end(memory);

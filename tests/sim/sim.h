@@ -60,10 +60,10 @@ typedef size_t sim_held_fn(enum sim_held_kind kind);
 /* In the simulated runtime: the kernel that a host function stands for. */
 typedef void sim_cudart_register_fn(const void *host, const char *name);
 
-/* A new owner of those bytes of device memory: what an allocation returned, announced before it is used. `stream` is
- * the CUstream that may use it first, SIM_SHADOW_ANY where any stream may (cudaMalloc). Work that is still queued on
- * the bytes and not proven to come before that is an error: one line on stderr. A program that announces one block of
- * an allocator announces all. tests/preload/shadow.h wraps the runtime's calls. */
+/* A new owner of those bytes of device or pinned host memory: what an allocation returned, announced before it is used.
+ * `stream` is the CUstream that may use it first, SIM_SHADOW_ANY where any stream may (cudaMalloc) or the host
+ * (cudaHostAlloc). Work that is still queued on the bytes and not proven to come before that is an error: one line on
+ * stderr, and two stacks. A program that announces one block of an allocator announces all. tests/preload/shadow.h wraps the runtime's calls. */
 typedef void sim_shadow_owner_fn(uintptr_t address, size_t size_bytes, void *stream);
 #define SIM_SHADOW_ANY ((void *)-1)
 

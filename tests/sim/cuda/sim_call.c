@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/sim/cuda/sim_log.h"
 #include "tests/sim/cuda/sim_sched.h"
 
 SIM_EXPORT unsigned long sim_calls(const char *function);
@@ -18,8 +19,10 @@ SIM_EXPORT void sim_fault_watch(void (*watch)(const char *function));
 static pthread_mutex_t baton;
 static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
 static unsigned long calls_total;
-static void (*fault_watch)(const char *function); /* NULL: nobody wants to know */
+static enum sim_fn call_fn; /* the latest */
+static unsigned long faults_total;
 static bool forked;				  /* from a process that had made a driver call */
+static void (*fault_watch)(const char *function); /* NULL: nobody wants to know */
 
 static struct {
 	unsigned long calls; /* since the start of the process */
@@ -56,10 +59,13 @@ bool sim_forked(void)
 CUresult sim_enter(enum sim_fn fn)
 {
 	pthread_mutex_lock(&baton);
-	calls_total++;
+	if (++calls_total == 1 && !forked)
+		sim_log_begin();
+	call_fn = fn;
 	fns[fn].calls++;
 	if (fns[fn].due && --fns[fn].due == 0) {
 		fns[fn].fired++;
+		faults_total++;
 		if (fault_watch)
 			fault_watch(symbols[fn]);
 		return fns[fn].code;
@@ -112,6 +118,26 @@ void sim_baton_signal(void)
 unsigned long sim_calls_total(void)
 {
 	return calls_total;
+}
+
+enum sim_fn sim_call_fn(void)
+{
+	return call_fn;
+}
+
+unsigned sim_call_thread(void)
+{
+	static _Thread_local unsigned number;
+	static unsigned last;
+
+	if (!number)
+		number = ++last;
+	return number;
+}
+
+unsigned long sim_faults_total(void)
+{
+	return faults_total;
 }
 
 unsigned long sim_calls(const char *function)
@@ -178,9 +204,11 @@ static void baton_init(void)
 static void call_child(void)
 {
 	baton_init();
-	forked = calls_total > 0;
+	forked |= calls_total > 0;
+	calls_total = 0;
 	for (enum sim_fn fn = 0; fn < SIM_FN_COUNT; fn++)
 		fns[fn].calls = fns[fn].fired = 0;
+	faults_total = 0;
 }
 
 __attribute__((constructor)) static void call_init(void)

@@ -39,8 +39,15 @@ void sim_baton_wait(void);
 void sim_baton_wait_for(unsigned ms);
 void sim_baton_signal(void);
 
-/* Driver calls made so far. */
+/* Driver calls made so far, and the latest of them. */
 unsigned long sim_calls_total(void);
+enum sim_fn sim_call_fn(void);
+
+/* The calling thread: numbered from 1 as they make their first call, or as they begin with SIM_THREADS=baton. */
+unsigned sim_call_thread(void);
+
+/* Faults that have fired. */
+unsigned long sim_faults_total(void);
 
 /* True in the child of a fork of a process that had made a driver call. */
 bool sim_forked(void);

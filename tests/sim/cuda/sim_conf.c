@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct sim_conf conf = {
     .policy = SIM_LATE,
@@ -26,7 +27,7 @@ static const char *const policies[] = {
 static void conf_refuse(const char *key, const char *value, const char *wanted)
 {
 	fprintf(stderr, "gpushim-sim: %s=%s: wanted %s\n", key, value, wanted);
-	exit(2);
+	_exit(2); /* destructors ask for settings too */
 }
 
 /* A whole number from the environment, with a suffix K, M or G where allowed. */
@@ -50,21 +51,32 @@ static uint64_t conf_number(const char *key, uint64_t fallback, uint64_t max, bo
 	return number << shift;
 }
 
+/* 0 or 1, whichever of two words is in the environment; 1 when none is. */
+static int conf_choice(const char *key, const char *zero, const char *one)
+{
+	const char *value = getenv(key);
+	char wanted[40];
+
+	if (!value || !*value || strcmp(value, one) == 0)
+		return 1;
+	if (strcmp(value, zero) == 0)
+		return 0;
+	snprintf(wanted, sizeof(wanted), "%s or %s", one, zero);
+	conf_refuse(key, value, wanted);
+	return 1;
+}
+
 static void conf_read(void)
 {
 	const char *policy = getenv("SIM_POLICY");
-	const char *shadow = getenv("SIM_SHADOW");
 
 	conf.seed = conf_number("SIM_SEED", conf.seed, UINT64_MAX, false);
 	conf.devices = (int)conf_number("SIM_DEVICES", 1, SIM_DEVICES_MAX, false);
 	conf.memory_bytes = conf_number("SIM_MEMORY", conf.memory_bytes, 1ull << 46, true);
 	conf.driver_version = (int)conf_number("SIM_DRIVER_VERSION", 13000, 99999, false);
 	conf.idle_ms = (unsigned)conf_number("SIM_IDLE_MS", 1000, 3600000, false);
-	if (shadow && *shadow) {
-		if (strcmp(shadow, "on") != 0 && strcmp(shadow, "off") != 0)
-			conf_refuse("SIM_SHADOW", shadow, "on or off");
-		conf.shadow = strcmp(shadow, "on") == 0;
-	}
+	conf.shadow = conf_choice("SIM_SHADOW", "off", "on") != 0;
+	conf.baton = conf_choice("SIM_THREADS", "baton", "free") == 0;
 	if (policy && *policy) {
 		size_t i = 0;
 

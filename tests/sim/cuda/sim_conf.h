@@ -24,6 +24,7 @@ struct sim_conf {
 	unsigned idle_ms; /* SIM_IDLE_MS: queued work runs after that long without a driver call, so that a program
 			   * that waits for it by other means goes on; 0 = never; default 1000 */
 	bool shadow;	  /* SIM_SHADOW=on|off, default on: sim_shadow.h */
+	bool baton;	  /* SIM_THREADS=free|baton, default free: sim_thread.h */
 };
 
 const struct sim_conf *sim_conf(void);

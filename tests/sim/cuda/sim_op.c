@@ -6,6 +6,17 @@
 #include "tests/sim/cuda/sim_shadow.h"
 #include "tests/sim/cuda/sim_stream.h"
 
+static const char *const names[] = {
+    [SIM_OP_COPY] = "copy",	   [SIM_OP_SET] = "memset", [SIM_OP_KERNEL] = "kernel",
+    [SIM_OP_EVENT] = "event",	   [SIM_OP_WAIT] = "wait",  [SIM_OP_HOST] = "host function",
+    [SIM_OP_ALLOC] = "allocation", [SIM_OP_FREE] = "free",  [SIM_OP_PREFETCH] = "prefetch",
+};
+
+const char *sim_op_name(const struct sim_op *op)
+{
+	return names[op->kind];
+}
+
 struct sim_op *sim_op_new(enum sim_op_kind kind, size_t payload_bytes)
 {
 	struct sim_op *op = calloc(1, sizeof(*op) + payload_bytes);
@@ -14,6 +25,7 @@ struct sim_op *sim_op_new(enum sim_op_kind kind, size_t payload_bytes)
 		abort();
 	op->kind = kind;
 	op->steps = 1;
+	sim_stack_take(&op->stack);
 	return op;
 }
 

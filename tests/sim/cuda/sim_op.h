@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdbool.h>
 
+#include "tests/sim/cuda/sim_stack.h"
+
 struct sim_stream;
 struct sim_event;
 
@@ -24,9 +26,12 @@ struct sim_span {
 	uintptr_t start;
 	size_t size_bytes;
 	bool write;
-	bool ended;	    /* the announced owner had ended when this was queued */
-	uint64_t buffer_id; /* of the range that it began in; 0 = pageable memory */
-	uint64_t owner;	    /* the announced one, see sim_shadow.h; 0 = none */
+	/* Its generations: filled in by sim_shadow.c. Whoever copies a span keeps those of the first submission. */
+	bool ended;	      /* the announced owner had ended when this was queued */
+	bool lost;	      /* memory that it touches has been taken away since */
+	uint64_t owner;	      /* the newest announced one of its bytes; 0 = none */
+	uint64_t born_before; /* ranges of the driver with this buffer id or a higher one are newer */
+	size_t known_bytes;   /* in ranges of the driver; 0 = pageable memory */
 };
 
 enum sim_op_kind {
@@ -43,8 +48,9 @@ enum sim_op_kind {
 
 struct sim_op {
 	enum sim_op_kind kind;
-	uint64_t seq;	/* number within its stream, from 1 */
-	unsigned steps; /* still to run, at least 1 while queued */
+	uint64_t seq;		/* number within its stream, from 1 */
+	unsigned steps;		/* still to run, at least 1 while queued */
+	struct sim_stack stack; /* that submitted it */
 	struct sim_op *next;
 	struct sim_point *after; /* owned */
 	unsigned after_count;
@@ -58,6 +64,9 @@ struct sim_op {
 
 /* A queued-to-be operation with a zeroed payload of its own; never NULL. */
 struct sim_op *sim_op_new(enum sim_op_kind kind, size_t payload_bytes);
+
+/* "kernel". */
+const char *sim_op_name(const struct sim_op *op);
 
 /* Frees it; for operations that were never submitted and, by the scheduler, after they ran. */
 void sim_op_free(struct sim_op *op);

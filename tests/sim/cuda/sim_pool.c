@@ -154,8 +154,12 @@ static struct sim_block *pool_grow(struct sim_pool *pool, size_t size_bytes)
 	if (!start || !block)
 		abort();
 	block->whole_bytes = whole;
-	block->range = sim_range_add((struct sim_range){
-	    .start = start, .size_bytes = size_bytes, .kind = SIM_RANGE_POOL, .device = pool->device, .pool = pool});
+	block->range = sim_range_add((struct sim_range){.start = start,
+							.size_bytes = size_bytes,
+							.whole_bytes = whole,
+							.kind = SIM_RANGE_POOL,
+							.device = pool->device,
+							.pool = pool});
 	block->range->block = block;
 	block_link(block, &pool->live);
 	pool->reserved_bytes += whole;

@@ -51,16 +51,23 @@ struct sim_range *sim_range_add(struct sim_range range)
 	range_count++;
 	*kept = range;
 	kept->buffer_id = next_buffer_id++;
+	if (!kept->whole_bytes)
+		kept->whole_bytes = kept->size_bytes;
 	return kept;
+}
+
+uint64_t sim_range_newest(void)
+{
+	return next_buffer_id - 1;
 }
 
 void sim_range_remove(struct sim_range *range)
 {
 	size_t at = index_above(range->start);
 
-	sim_shadow_forget(range->start, range->start + range->size_bytes);
 	range_count--;
 	memmove(&ranges[at], &ranges[at + 1], (range_count - at) * sizeof(struct sim_range *));
+	sim_shadow_forget(range->start, range->start + range->whole_bytes);
 	free(range);
 }
 

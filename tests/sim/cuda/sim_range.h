@@ -22,7 +22,8 @@ enum sim_range_kind {
 
 struct sim_range {
 	uintptr_t start;
-	size_t size_bytes; /* as asked for */
+	size_t size_bytes;  /* as asked for */
+	size_t whole_bytes; /* POOL: of its block, which is reused for other sizes; else size_bytes, which 0 means */
 	enum sim_range_kind kind;
 	struct sim_ctx *ctx;		 /* NULL for POOL, VMM and GRAPH */
 	struct sim_device *device;	 /* where the bytes are, or whose context registered them */
@@ -38,6 +39,9 @@ struct sim_range {
 /* Makes a range known; fills in buffer_id. The table owns the copy that it returns. */
 struct sim_range *sim_range_add(struct sim_range range);
 void sim_range_remove(struct sim_range *range);
+
+/* The highest buffer_id so far. */
+uint64_t sim_range_newest(void);
 
 /* The range that holds the address; NULL for pageable memory. */
 struct sim_range *sim_range_find(uintptr_t address);

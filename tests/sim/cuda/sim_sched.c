@@ -8,14 +8,22 @@
 
 #include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_host.h"
+#include "tests/sim/cuda/sim_log.h"
 #include "tests/sim/cuda/sim_shadow.h"
 
 #define RUNS_PER_TICK_MAX 3
 #define STARVE_ONE_IN 3
+#define DEMOTE_FIRST_MAX 32
 
 static uint64_t clock_ns = 1000;
+static unsigned long operations;
 static uint64_t random_state;
 static bool in_operation; /* kernels may call the driver; that must not run more operations */
+
+unsigned long sim_sched_operations(void)
+{
+	return operations;
+}
 
 uint64_t sim_sched_now_ns(void)
 {
@@ -60,12 +68,22 @@ static bool stream_step(struct sim_stream *stream)
 		op->run(op);
 		in_operation = false;
 	}
+	operations++;
 	sim_stream_complete(stream);
 	return true;
 }
 
-/* One step of whatever the point needs next; false as above. */
-static bool point_step(struct sim_point point)
+/* The same when nobody waits for it. */
+static bool stream_step_chosen(struct sim_stream *stream, unsigned moment)
+{
+	if (stream->running)
+		return false;
+	sim_log_step(stream, moment);
+	return stream_step(stream);
+}
+
+/* The stream that must make the next step so that the point is reached. */
+static struct sim_stream *point_next(struct sim_point point)
 {
 	struct sim_stream *stream = point.stream;
 	struct sim_point blocker = head_blocker(stream);
@@ -74,7 +92,7 @@ static bool point_step(struct sim_point point)
 		stream = blocker.stream;
 		blocker = head_blocker(stream);
 	}
-	return stream_step(stream);
+	return stream;
 }
 
 void sim_sched_reach(struct sim_point point)
@@ -83,7 +101,7 @@ void sim_sched_reach(struct sim_point point)
 		return;
 	sim_stream_get(point.stream);
 	while (!sim_point_reached(point)) {
-		if (!point_step(point))
+		if (!stream_step(point_next(point)))
 			sim_baton_wait();
 	}
 	sim_stream_put(point.stream);
@@ -92,7 +110,7 @@ void sim_sched_reach(struct sim_point point)
 void sim_sched_nudge(struct sim_point point)
 {
 	if (!sim_point_reached(point))
-		point_step(point);
+		stream_step(point_next(point));
 }
 
 void sim_sched_reach_all(const struct sim_point *points, unsigned count)
@@ -123,18 +141,44 @@ void sim_sched_drain(struct sim_ctx *ctx)
 	free(points);
 }
 
-/* Not further than the host thread lets us: a submission never waits. */
-static void point_run(struct sim_point point)
+/* Makes the steps of the replayed log for this moment. What it lists may not be possible any more. */
+static void sched_replay(unsigned moment)
 {
-	while (!sim_point_reached(point) && point_step(point))
+	uint64_t id;
+
+	while ((id = sim_log_next_step(moment)) != 0) {
+		struct sim_stream *stream = sim_stream_busy_first();
+
+		while (stream && stream->id != id)
+			stream = stream->busy_next;
+		if (stream && !head_blocker(stream).stream)
+			stream_step_chosen(stream, moment);
+	}
+}
+
+/* Not further than the host thread lets us: a submission never waits. */
+static void point_run(struct sim_point point, unsigned moment)
+{
+	while (!sim_point_reached(point) && stream_step_chosen(point_next(point), moment))
 		;
 }
 
 void sim_sched_submitted(struct sim_point point)
 {
+	static unsigned long call;
+	static unsigned submission; /* of that call */
+
 	sim_host_start();
-	if (sim_conf()->policy == SIM_IN_ORDER && !in_operation)
-		point_run(point);
+	if (call != sim_calls_total())
+		submission = 0;
+	call = sim_calls_total();
+	submission++;
+	if (in_operation)
+		return;
+	if (sim_log_replays())
+		sched_replay(submission);
+	else if (sim_conf()->policy == SIM_IN_ORDER)
+		point_run(point, submission);
 }
 
 /* A step may complete the stream, so the walk starts again after each. */
@@ -143,27 +187,36 @@ void sim_sched_run_ready(void)
 	struct sim_stream *stream = sim_stream_busy_first();
 
 	while (stream) {
-		if (!stream->running && !head_blocker(stream).stream && stream_step(stream))
+		if (!head_blocker(stream).stream && stream_step_chosen(stream, 0))
 			stream = sim_stream_busy_first();
 		else
 			stream = stream->busy_next;
 	}
 }
 
-/* A ready stream for the policy to run, or NULL. */
-static struct sim_stream *sched_pick(void)
+/* The lower the sooner: those that were never demoted by their priority, then the others in that order. */
+static int64_t stream_rank(const struct sim_stream *stream)
+{
+	return stream->demoted ? (int64_t)stream->demoted : stream->priority - INT32_MAX;
+}
+
+/* A ready stream for the policy to run, or NULL. ret_contested: it was not the only one. */
+static struct sim_stream *sched_pick(bool *ret_contested)
 {
 	struct sim_stream *picked = NULL;
 	uint64_t seen = 0;
+
+	*ret_contested = false;
 
 	for (struct sim_stream *stream = sim_stream_busy_first(); stream; stream = stream->busy_next) {
 		if (stream->running || head_blocker(stream).stream)
 			continue;
 		if (sim_conf()->policy == SIM_STARVE && (stream->id + sim_conf()->seed) % STARVE_ONE_IN == 0)
 			continue;
-		if (sim_conf()->policy == SIM_PRIORITY && picked && stream->priority > picked->priority)
+		*ret_contested |= picked != NULL;
+		if (sim_conf()->policy == SIM_PRIORITY && picked && stream_rank(stream) > stream_rank(picked))
 			continue;
-		if (sim_conf()->policy == SIM_PRIORITY && picked && stream->priority < picked->priority)
+		if (sim_conf()->policy == SIM_PRIORITY && picked && stream_rank(stream) < stream_rank(picked))
 			seen = 0;
 		if (random_next() % ++seen == 0)
 			picked = stream;
@@ -171,11 +224,34 @@ static struct sim_stream *sched_pick(void)
 	return picked;
 }
 
+/* With SIM_PRIORITY, a few times and further and further apart, the stream that comes before others falls behind them.
+ */
+static bool sched_demote(struct sim_stream *stream)
+{
+	static uint64_t turns, next;
+	static unsigned last;
+
+	if (!next)
+		next = 1 + random_next() % DEMOTE_FIRST_MAX;
+	if (++turns < next)
+		return false;
+	stream->demoted = ++last;
+	sim_log_rank(stream);
+	next += DEMOTE_FIRST_MAX / 2 + random_next() % (2 * turns);
+	return true;
+}
+
 void sim_sched_tick(void)
 {
 	uint64_t runs;
 
-	if (sim_conf()->policy == SIM_LATE || in_operation)
+	if (in_operation)
+		return;
+	if (sim_log_replays()) {
+		sched_replay(0);
+		return;
+	}
+	if (sim_conf()->policy == SIM_LATE)
 		return;
 	if (sim_conf()->policy == SIM_IN_ORDER) { /* what stayed behind a host function that has returned since */
 		sim_sched_run_ready();
@@ -184,10 +260,13 @@ void sim_sched_tick(void)
 	if (!random_state)
 		random_state = sim_conf()->seed * 0xD1B54A32D192ED03ull + 1;
 	for (runs = random_next() % (RUNS_PER_TICK_MAX + 1); runs; runs--) {
-		struct sim_stream *stream = sched_pick();
+		bool contested;
+		struct sim_stream *stream = sched_pick(&contested);
 
 		if (!stream)
 			return;
-		stream_step(stream);
+		if (sim_conf()->policy == SIM_PRIORITY && contested && sched_demote(stream))
+			stream = sched_pick(&contested);
+		stream_step_chosen(stream, 0);
 	}
 }

@@ -1,8 +1,8 @@
 /* The scheduler: decides when queued operations run.
  *
  * Operations run on the thread that forces them, inside its driver call; only host functions have a thread of their
- * own. What may run is fixed by sim_op.h; when it runs, by SIM_POLICY. Every choice comes from one generator seeded by
- * SIM_SEED. */
+ * own. What may run is fixed by sim_op.h; when it runs, by SIM_POLICY, or by the log that is replayed. Every choice
+ * comes from one generator seeded by SIM_SEED, and goes into the log: sim_log.h. */
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 
@@ -31,5 +31,8 @@ void sim_sched_drain(struct sim_ctx *ctx);
 
 /* Device time: each step takes a microsecond. */
 uint64_t sim_sched_now_ns(void);
+
+/* Queued operations that have run to their end. */
+unsigned long sim_sched_operations(void);
 
 #endif

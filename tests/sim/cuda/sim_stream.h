@@ -19,6 +19,7 @@ struct sim_stream {
 	struct sim_ctx *ctx;
 	unsigned flags; /* CU_STREAM_NON_BLOCKING */
 	int priority;
+	unsigned demoted; /* by SIM_POLICY=priority, the how manyeth time; 0 = never */
 	bool legacy;
 	bool destroyed;
 	bool running; /* the host thread is inside its head operation */
