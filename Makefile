@@ -36,6 +36,9 @@ lib_asm     := $(wildcard shim/*/*.S)
 report_src  := $(wildcard report/*.c) $(base_src) shim/core/conf.c
 sim_src     := $(wildcard tests/sim/cuda/*.c)
 simrt_src   := $(wildcard tests/sim/cudart/*.c)
+# Stand-ins for PyTorch's libraries; libc10_cuda.so once for each mangling that it may call.
+torch_src   := $(filter-out tests/sim/torch/c10.c tests/sim/torch/rt_%,$(wildcard tests/sim/torch/*.c))
+torch_lib   := $(O)/sim/torch/libc10.so $(O)/sim/torch/libc10_cuda.so $(O)/sim/torch/signed/libc10_cuda.so
 testlib_src := $(wildcard tests/lib/*.c)
 
 lib_obj     := $(lib_src:%.c=$(O)/obj/%.o) $(lib_asm:%.S=$(O)/obj/%.o)
@@ -50,7 +53,8 @@ testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 # lib_* is a shared library, linked to nothing or to what the word after lib_ says.
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_src    := $(wildcard $(foreach room,preload conformance fault,$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
+prog_rooms  := preload conformance fault sim/torch
+prog_src    := $(wildcard $(foreach room,$(prog_rooms),$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
 proglib_src := $(wildcard tests/preload/lib_*.c)
 proglib_bin := $(proglib_src:%.c=$(O)/%.so)
@@ -90,7 +94,7 @@ lib: $(O)/libgpushim.so
 check-lib: $(O)/check/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
-tests: $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
+tests: $(torch_lib) $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
 libs: $(O)/lib/.copied $(O)/lib/.copied-tests
 
 # What the programs need from packages, beside them, so that build/ also runs where those are not installed.
@@ -181,10 +185,6 @@ link_dl   =
 # The word of a name that says what is linked: tests/preload/lib_rt_count -> rt.
 link_word = $(firstword $(subst _, ,$(patsubst lib_%,%,$(notdir $(1)))))
 
-# Libraries that play PyTorch's, by their real names.
-soname_lib_c10         := libc10.so
-soname_lib_rt_c10_cuda := libc10_cuda.so
-
 # Programs find the simulated libraries only through scripts/sim-run: no rpath, so that they run on a real driver too.
 $(prog_bin): $(O)/tests/%: tests/%.c | sim
 	$(call say,CC,$<)
@@ -196,7 +196,20 @@ $(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c | sim
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< \
-	  $(addprefix -Wl$(comma)-soname$(comma),$(soname_$(notdir $*))) $(link_$(call link_word,$*)) -ldl
+	  $(link_$(call link_word,$*)) -ldl
+
+$(O)/sim/torch/libc10.so: tests/sim/torch/c10.c | sim
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< $(SAN) -Wl,-soname,libc10.so
+
+$(O)/sim/torch/signed/libc10_cuda.so: CPPFLAGS_ += -DTORCH_SIGNED
+$(O)/sim/torch/libc10_cuda.so $(O)/sim/torch/signed/libc10_cuda.so: $(torch_src) $(wildcard tests/sim/torch/*.h) \
+  $(O)/sim/torch/libc10.so
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default -shared -o $@ $(torch_src) $(SAN) -Wl,-soname,libc10_cuda.so \
+	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' $(O)/sim/torch/libc10.so $(link_rt) -ldl -lpthread
 
 $(stack_probe): tests/stack/probe.c $(O)/check/libgpushim_check.a tests/stack/probe.map
 	$(call say,LD,$@)

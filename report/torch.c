@@ -7,12 +7,13 @@
 struct block {
 	uint64_t start, end;
 	int64_t time_ns;
-	size_t row;
+	uint64_t stack;
+	bool is_driver; /* served by the driver: segments that PyTorch asked for during a capture */
 	bool is_torch;
 };
 
 struct blocks {
-	struct block *blocks; /* live ones, by address */
+	struct block *blocks; /* live ones, by address; also live allocations of the driver */
 	size_t count;
 };
 
@@ -25,7 +26,8 @@ static int by_start(const void *left, const void *right)
 
 static struct blocks blocks_read(const struct gsr_model *model)
 {
-	struct blocks blocks = {.blocks = calloc(GSR_ROWS(model, blocks) + 1, sizeof(*blocks.blocks))};
+	size_t most = GSR_ROWS(model, blocks) + GSR_ROWS(model, live) + 1;
+	struct blocks blocks = {.blocks = calloc(most, sizeof(*blocks.blocks))};
 
 	if (blocks.blocks == NULL)
 		abort();
@@ -38,7 +40,19 @@ static struct blocks blocks_read(const struct gsr_model *model)
 		    (struct block){.start = start,
 				   .end = start + GSR_CELL(model, blocks, reserved_bytes, row),
 				   .time_ns = (int64_t)GSR_CELL(model, blocks, time_ns, row),
-				   .row = row};
+				   .stack = GSR_CELL(model, blocks, stack, row)};
+	}
+	for (size_t row = 0; row < GSR_ROWS(model, live); row++) {
+		uint64_t start = GSR_CELL(model, live, address, row);
+
+		if (strcmp(GSR_NAME(model, live, class, row), "driver") != 0)
+			continue;
+		blocks.blocks[blocks.count++] =
+		    (struct block){.start = start,
+				   .end = start + GSR_CELL(model, live, size_bytes, row),
+				   .time_ns = (int64_t)GSR_CELL(model, live, time_ns, row),
+				   .stack = GSR_CELL(model, live, stack, row),
+				   .is_driver = true};
 	}
 	qsort(blocks.blocks, blocks.count, sizeof(*blocks.blocks), by_start);
 	return blocks;
@@ -100,7 +114,7 @@ static void stacks_mark(const struct gsr_model *model, const struct blocks *bloc
 			is_torch[stack] = true;
 	}
 	for (size_t i = 0; i < blocks->count; i++)
-		if (is_torch[GSR_CELL(model, blocks, stack, blocks->blocks[i].row)])
+		if (is_torch[blocks->blocks[i].stack])
 			blocks->blocks[i].is_torch = true;
 	free(is_torch);
 }
@@ -121,6 +135,8 @@ void gsr_torch_read(const struct gsr_model *model, struct gsr_torch *ret_torch)
 	for (size_t i = 0; i < blocks.count; i++) {
 		uint64_t size_bytes = blocks.blocks[i].end - blocks.blocks[i].start;
 
+		if (blocks.blocks[i].is_driver && !blocks.blocks[i].is_torch)
+			continue;
 		*(blocks.blocks[i].is_torch ? &ret_torch->held_bytes : &ret_torch->outside_bytes) += size_bytes;
 		*(blocks.blocks[i].is_torch ? &ret_torch->held_count : &ret_torch->outside_count) += 1;
 	}

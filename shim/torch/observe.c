@@ -33,6 +33,9 @@ static _Thread_local struct {
 	bool is_torch;
 } last_caller __attribute__((tls_model("initial-exec")));
 
+/* What this thread was refused last; 0 = it was served since. */
+static _Thread_local uint64_t refused_bytes __attribute__((tls_model("initial-exec")));
+
 bool gs_torch_is_caller(const void *caller)
 {
 	uintptr_t address = (uintptr_t)caller;
@@ -50,10 +53,23 @@ bool gs_torch_is_caller(const void *caller)
 	return last_caller.is_torch;
 }
 
+bool gs_torch_gives_up(uint64_t size_bytes)
+{
+	bool again = refused_bytes == size_bytes;
+
+	refused_bytes = again ? 0 : size_bytes;
+	return again;
+}
+
+void gs_torch_served(void)
+{
+	refused_bytes = 0;
+}
+
 static void observe(const void *pointer, int64_t size_bytes, struct c10_device device, const void *caller)
 {
 	if (gs_mode() != GS_MODE_ACTIVE || gs_conf.torch != GS_TORCH_OBSERVE || device.type != C10_DEVICE_CUDA ||
-	    pointer == NULL)
+	    pointer == NULL || !gs_torch_is_caller(caller))
 		return;
 	if (size_bytes > 0)
 		gs_note_tensor_alloc(pointer, (uint64_t)size_bytes, (uint8_t)device.index, caller);

@@ -60,8 +60,12 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		if (error == GS_OK) {
 			gs_note_alloc(device, &block);
 			*dptr = block.address;
+			if (torch)
+				gs_torch_served();
 			return CUDA_SUCCESS;
 		}
+		if (error == GS_E_NO_MEMORY && torch && !gs_torch_gives_up(bytesize))
+			return CUDA_ERROR_OUT_OF_MEMORY;
 		if (error == GS_E_NO_MEMORY)
 			return out_of_memory(call, device, bytesize);
 	}

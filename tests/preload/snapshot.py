@@ -4,6 +4,7 @@
     snapshot.py count FILE NAME              calls of one function
     snapshot.py live FILE CLASS              count and bytes of a live class, in its rows and in its totals
     snapshot.py blocks FILE                  count and bytes of live blocks
+    snapshot.py tensors FILE                 address and bytes of each tensor, sorted; block: of each live block
     snapshot.py gauge FILE NAME              now and peak of a figure of device 0
     snapshot.py get FILE KEY..               meta and the like, by path
 """
@@ -33,6 +34,20 @@ def blocks(snapshot):
     number = table["state_names"].index("live")
     sizes = [size for size, state in zip(table["size_bytes"], table["state"]) if state == number]
     return ["%d %d" % (len(sizes), sum(sizes))]
+
+
+def rows(table, state, name):
+    number = table[state + "_names"].index(name)
+    return sorted("%s %d" % (address, size) for address, size, which
+                  in zip(table["address"], table["size_bytes"], table[state]) if which == number)
+
+
+def tensors(snapshot):
+    return rows(snapshot["live"], "class", "tensor")
+
+
+def block(snapshot):
+    return rows(snapshot["blocks"], "state", "live")
 
 
 def gauge(snapshot, name):

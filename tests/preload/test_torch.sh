@@ -1,8 +1,6 @@
 #!/bin/bash
-# PyTorch without PyTorch: what torch:serve does to the environment, and what torch:observe hears from stand-ins of
-# PyTorch's libraries.
+# What torch:serve does to the environment of PyTorch. What it does to PyTorch: tests/sim/test_torch_sim.sh.
 . "$TOP/tests/lib/tap.sh"
-. "$TOP/tests/preload/compare.sh"
 
 environment() { # environment NAME=VALUE..: PyTorch's settings as a child sees them
 	env "$@" LD_PRELOAD="$BUILD/libgpushim.so" bash -c 'env' 2>&1 | grep -e PYTORCH -e '^gpushim' | sort
@@ -25,14 +23,4 @@ is 'serve: the newer name counts where both are set' \
 	'PYTORCH_ALLOC_CONF=backend:native
 PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64'
 is 'observe: nothing is set' "$(environment GPUSHIM_ALLOC_CONF=torch:observe)$(environment)" ''
-
-tensors=("$programs/rt_tensors" "$programs/lib_c10.so" "$programs/lib_rt_c10_cuda.so")
-same 'observe: the real function hears the same, freed segments go back (H29, H31)' "${tensors[@]}"
-bytes=$(sed -n 's/ bytes live$//p' <<<"$output")
-is 'observe: tensors are counted, live bytes equal' "$(snapshot live tensor)" "20 $bytes, 20 $bytes of 30"
-is 'observe: the segment is a live block' "$(snapshot blocks)" '1 2097152'
-is 'observe: nothing said' "$said" ''
-GPUSHIM_ALLOC_CONF=torch:off same 'torch:off' "${tensors[@]}"
-is 'torch:off: no tensor' "$(snapshot live tensor)" '0 0, 0 0 of 0'
-is 'torch:off: no block of ours' "$(snapshot blocks)" '0 0'
 done_testing
