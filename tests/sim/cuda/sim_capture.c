@@ -1,12 +1,13 @@
-/* Captures: see sim_capture.h.
- *
- * Forks are followed by one bit a stream: a stream that was pulled in is `capture_loose` while it has work that nothing
- * else waits for. A loose stream at the end is an unjoined fork. */
+/* Captures: see sim_capture.h. A fork is joined when everything at the place of each stream that was pulled in comes
+ * before the place of the origin. */
 #include "tests/sim/cuda/sim_capture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_graph.h"
+#include "tests/sim/cuda/sim_sched.h"
 
 struct sim_capture {
 	uint64_t id;
@@ -31,6 +32,48 @@ struct sim_capture *sim_capture_get(struct sim_capture *capture)
 	return capture;
 }
 
+struct sim_place sim_place_copy(const struct sim_place *place)
+{
+	struct sim_place copy = {malloc((place->count ? place->count : 1) * sizeof(struct sim_node *)), place->count};
+
+	if (!copy.nodes)
+		abort();
+	if (place->count)
+		memcpy(copy.nodes, place->nodes, place->count * sizeof(struct sim_node *));
+	return copy;
+}
+
+void sim_place_clear(struct sim_place *place)
+{
+	free(place->nodes);
+	*place = (struct sim_place){NULL, 0};
+}
+
+static void place_set(struct sim_place *place, struct sim_node *node)
+{
+	place->nodes = realloc(place->nodes, sizeof(node));
+	if (!place->nodes)
+		abort();
+	place->nodes[0] = node;
+	place->count = 1;
+}
+
+static void place_add(struct sim_place *place, const struct sim_place *more)
+{
+	for (unsigned i = 0; i < more->count; i++) {
+		unsigned j = 0;
+
+		while (j < place->count && place->nodes[j] != more->nodes[i])
+			j++;
+		if (j < place->count)
+			continue;
+		place->nodes = realloc(place->nodes, (place->count + 1) * sizeof(struct sim_node *));
+		if (!place->nodes)
+			abort();
+		place->nodes[place->count++] = more->nodes[i];
+	}
+}
+
 void sim_capture_put(struct sim_capture *capture)
 {
 	if (--capture->refs == 0)
@@ -46,7 +89,7 @@ static struct sim_graph *capture_close(struct sim_capture *capture)
 	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
 		if (stream->capture == capture) {
 			stream->capture = NULL;
-			stream->capture_loose = false;
+			sim_place_clear(&stream->place);
 		}
 	}
 	while (*link != capture)
@@ -95,7 +138,7 @@ static bool legacy_conflicts(const struct sim_stream *legacy, bool invalidate)
 	return conflicts;
 }
 
-CUresult sim_capture_find_stream(CUstream handle, bool per_thread, struct sim_stream **ret_stream)
+static CUresult find_stream(CUstream handle, bool per_thread, struct sim_stream **ret_stream)
 {
 	SIM_TRY(sim_stream_find(handle, per_thread, ret_stream));
 	if ((*ret_stream)->legacy && legacy_conflicts(*ret_stream, true))
@@ -103,6 +146,21 @@ CUresult sim_capture_find_stream(CUstream handle, bool per_thread, struct sim_st
 	if ((*ret_stream)->capture && (*ret_stream)->capture->invalid)
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	return CUDA_SUCCESS;
+}
+
+/* While it waits for room the stream may begin a capture or go away. */
+CUresult sim_capture_find_stream(CUstream handle, bool per_thread, struct sim_stream **ret_stream)
+{
+	for (;;) {
+		struct sim_stream *stream;
+
+		SIM_TRY(find_stream(handle, per_thread, &stream));
+		*ret_stream = stream;
+		if (stream->capture || stream->submitted - stream->completed < sim_conf()->queue)
+			return CUDA_SUCCESS;
+		if (!sim_sched_make_room(stream))
+			return CUDA_SUCCESS;
+	}
 }
 
 static bool forbids(const struct sim_capture *capture)
@@ -148,8 +206,8 @@ CUresult sim_capture_ask_event(struct sim_capture *capture)
 	return capture ? capture_break(capture, CUDA_ERROR_CAPTURED_EVENT) : CUDA_SUCCESS;
 }
 
-CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorded, struct sim_stream *from,
-			  uint64_t node, bool *ret_captured)
+CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorded, const struct sim_place *place,
+			  bool *ret_captured)
 {
 	struct sim_capture *capture = stream->capture;
 
@@ -167,27 +225,41 @@ CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorde
 	if (stream->legacy || stream->ctx != recorded->origin->ctx)
 		return capture_break(recorded, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	stream->capture = recorded;
-	if (stream != from && stream != recorded->origin && from != recorded->origin) {
-		stream->capture_nodes++;
-		stream->capture_loose = true;
-	}
-	if (stream != from && from->capture_nodes == node)
-		from->capture_loose = false;
+	place_add(&stream->place, place);
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_capture_add(struct sim_stream *stream, CUgraphNodeParams *params)
+{
+	struct sim_node *node;
+
+	SIM_TRY(sim_graph_add(stream->capture->graph, (CUgraphNode *)stream->place.nodes, stream->place.count, params,
+			      stream->ctx, &node));
+	node->priority = stream->priority;
+	place_set(&stream->place, node);
 	return CUDA_SUCCESS;
 }
 
 CUresult sim_capture_alloc(struct sim_stream *stream, size_t size_bytes, CUdeviceptr *ret_pointer)
 {
-	SIM_TRY(sim_graph_alloc(stream->capture->graph, stream->ctx->device, size_bytes, ret_pointer));
-	sim_stream_submit(stream, sim_op_new(SIM_OP_ALLOC, 0));
+	CUgraphNodeParams params = {
+	    .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+	    .alloc = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				    .location = {CU_MEM_LOCATION_TYPE_DEVICE, stream->ctx->device->ordinal}},
+		      .bytesize = size_bytes}};
+
+	if (!ret_pointer)
+		return CUDA_ERROR_INVALID_VALUE;
+	SIM_TRY(sim_capture_add(stream, &params));
+	*ret_pointer = params.alloc.dptr;
 	return CUDA_SUCCESS;
 }
 
 CUresult sim_capture_free(struct sim_stream *stream, CUdeviceptr pointer)
 {
-	SIM_TRY(sim_graph_release(stream->capture->graph, pointer));
-	sim_stream_submit(stream, sim_op_new(SIM_OP_FREE, 0));
-	return CUDA_SUCCESS;
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = {pointer}};
+
+	return sim_capture_add(stream, &params);
 }
 
 void sim_capture_stream_gone(struct sim_stream *stream)
@@ -199,6 +271,7 @@ void sim_capture_stream_gone(struct sim_stream *stream)
 	else
 		stream->capture->invalid = true;
 	stream->capture = NULL;
+	sim_place_clear(&stream->place);
 }
 
 void sim_capture_forget(const struct sim_ctx *ctx)
@@ -214,7 +287,8 @@ void sim_capture_forget(const struct sim_ctx *ctx)
 
 /* --- Begin and end */
 
-static CUresult capture_begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode, struct sim_graph *graph)
+static CUresult capture_begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode, struct sim_graph *graph,
+			      const struct sim_place *place)
 {
 	struct sim_capture *capture;
 	struct sim_stream *stream;
@@ -234,24 +308,43 @@ static CUresult capture_begin(CUstream handle, bool per_thread, CUstreamCaptureM
 	    .mode = mode,
 	    .thread = &self,
 	    .origin = stream,
-	    .graph = graph ? graph : sim_graph_new(),
+	    .graph = graph ? graph : sim_graph_new(false),
 	    .own_graph = !graph,
 	    .refs = 1,
 	    .next = open_captures,
 	};
 	open_captures = capture;
 	stream->capture = capture;
+	if (place)
+		place_add(&stream->place, place);
 	return CUDA_SUCCESS;
 }
 
 SIM_TWIN(cuStreamBeginCapture, _ptsz, (CUstream handle), (handle))
 {
-	return capture_begin(handle, per_thread, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL);
+	return capture_begin(handle, per_thread, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL, NULL);
 }
 
 SIM_TWIN(cuStreamBeginCapture_v2, _ptsz, (CUstream handle, CUstreamCaptureMode mode), (handle, mode))
 {
-	return capture_begin(handle, per_thread, mode, NULL);
+	return capture_begin(handle, per_thread, mode, NULL, NULL);
+}
+
+/* Nodes of that graph, as the program gave them. */
+static CUresult place_check(const struct sim_graph *graph, const CUgraphNode *nodes, size_t count,
+			    struct sim_place *ret_place)
+{
+	struct sim_node *node;
+
+	if (count && !nodes)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < count; i++) {
+		SIM_TRY(sim_node_find(nodes[i], &node));
+		if (node->graph != graph)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	*ret_place = (struct sim_place){(struct sim_node **)nodes, (unsigned)count};
+	return CUDA_SUCCESS;
 }
 
 SIM_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
@@ -260,19 +353,39 @@ SIM_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
 	 (handle, graph_handle, dependencies, edges, count, mode))
 {
 	struct sim_graph *graph;
+	struct sim_place place;
 
 	(void)edges;
 	SIM_TRY(sim_graph_find(graph_handle, &graph));
-	if (dependencies || count)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	return capture_begin(handle, per_thread, mode, graph);
+	SIM_TRY(place_check(graph, dependencies, count, &place));
+	return capture_begin(handle, per_thread, mode, graph, &place);
+}
+
+/* Marks what comes before a node, and the node. */
+static void mark(struct sim_node *node, unsigned visit)
+{
+	while (node->visit != visit) {
+		node->visit = visit;
+		if (node->after_count == 0)
+			return;
+		for (unsigned i = 1; i < node->after_count; i++)
+			mark(node->after[i], visit);
+		node = node->after[0];
+	}
 }
 
 static bool unjoined(const struct sim_capture *capture)
 {
+	const struct sim_place *end = &capture->origin->place;
+	unsigned visit = sim_graph_visit();
+
+	for (unsigned i = 0; i < end->count; i++)
+		mark(end->nodes[i], visit);
 	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
-		if (stream->capture == capture && stream->capture_loose)
-			return true;
+		for (unsigned i = 0; stream->capture == capture && i < stream->place.count; i++) {
+			if (stream->place.nodes[i]->visit != visit)
+				return true;
+		}
 	}
 	return false;
 }
@@ -339,15 +452,19 @@ SIM_TWIN(cuStreamGetCaptureInfo, _ptsz, (CUstream handle, CUstreamCaptureStatus 
 	return capture_status(handle, per_thread, status, id, NULL);
 }
 
-/* The nodes that the next one would depend on are not told: there are none here. */
 static CUresult capture_info(CUstream handle, bool per_thread, CUstreamCaptureStatus *status, cuuint64_t *id,
 			     CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
+	struct sim_stream *stream;
+
 	SIM_TRY(capture_status(handle, per_thread, status, id, graph));
+	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
+	if (!stream->capture)
+		return CUDA_SUCCESS;
 	if (dependencies)
-		*dependencies = NULL;
+		*dependencies = (const CUgraphNode *)stream->place.nodes;
 	if (count)
-		*count = 0;
+		*count = stream->place.count;
 	return CUDA_SUCCESS;
 }
 
@@ -367,6 +484,43 @@ SIM_TWIN(cuStreamGetCaptureInfo_v3, _ptsz,
 	if (edges)
 		*edges = NULL;
 	return capture_info(handle, per_thread, status, id, graph, dependencies, count);
+}
+
+static CUresult capture_update(CUstream handle, bool per_thread, const CUgraphNode *dependencies, size_t count,
+			       unsigned flags)
+{
+	struct sim_stream *stream;
+	struct sim_place place;
+
+	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
+	if (!stream->capture)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+		return CUDA_ERROR_INVALID_VALUE;
+	SIM_TRY(place_check(stream->capture->graph, dependencies, count, &place));
+	if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES) {
+		place_add(&stream->place, &place);
+	} else {
+		place = sim_place_copy(&place); /* may be the stream's own: cuStreamGetCaptureInfo tells it */
+		sim_place_clear(&stream->place);
+		stream->place = place;
+	}
+	return CUDA_SUCCESS;
+}
+
+SIM_TWIN(cuStreamUpdateCaptureDependencies, _ptsz,
+	 (CUstream handle, CUgraphNode *dependencies, size_t count, unsigned flags),
+	 (handle, dependencies, count, flags))
+{
+	return capture_update(handle, per_thread, dependencies, count, flags);
+}
+
+SIM_TWIN(cuStreamUpdateCaptureDependencies_v2, _ptsz,
+	 (CUstream handle, CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count, unsigned flags),
+	 (handle, dependencies, edges, count, flags))
+{
+	(void)edges;
+	return capture_update(handle, per_thread, dependencies, count, flags);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)

@@ -1,7 +1,8 @@
 /* Stream capture.
  *
  * A capture is open from its begin until its end, on the stream where it began (its origin) and on those that an event
- * wait pulled in since. Work submitted on these streams is swallowed: it never runs. A call that conflicts with a
+ * wait pulled in since. Work submitted on these streams becomes nodes of its graph. Each stream has a place there: the
+ * nodes that its next one comes after. An event recorded in the capture remembers a place. A call that conflicts with a
  * capture fails and invalidates it; an invalidated capture stays on its streams until it is ended. It is over, too,
  * when its origin or its context is destroyed.
  *
@@ -34,12 +35,17 @@ CUresult sim_capture_ask_ctx(const struct sim_ctx *ctx);
 /* The same of an event recorded in this capture, open or over. */
 CUresult sim_capture_ask_event(struct sim_capture *capture);
 
-/* A stream waits for an event that was last recorded in `recorded` (NULL: in none) as node number `node` of `from`.
- * Pulls the stream in. ret_captured: the wait became part of a capture, and there is nothing to submit. */
-CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorded, struct sim_stream *from,
-			  uint64_t node, bool *ret_captured);
+struct sim_place sim_place_copy(const struct sim_place *place);
+void sim_place_clear(struct sim_place *place);
 
-/* Memory nodes on a capturing stream. */
+/* A stream waits for an event that was last recorded in `recorded` (NULL: in none), at that place. Pulls the stream in.
+ * ret_captured: the wait became part of a capture, and there is nothing to submit. */
+CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorded, const struct sim_place *place,
+			  bool *ret_captured);
+
+/* What is submitted to a capturing stream: a node at its place. */
+CUresult sim_capture_add(struct sim_stream *stream, CUgraphNodeParams *params);
+
 CUresult sim_capture_alloc(struct sim_stream *stream, size_t size_bytes, CUdeviceptr *ret_pointer);
 CUresult sim_capture_free(struct sim_stream *stream, CUdeviceptr pointer);
 

@@ -15,6 +15,7 @@ static struct sim_conf conf = {
     .memory_bytes = 1ull << 30,
     .driver_version = 13000,
     .idle_ms = 1000,
+    .queue = 1024,
     .shadow = true,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -77,6 +78,9 @@ static void conf_read(void)
 	conf.idle_ms = (unsigned)conf_number("SIM_IDLE_MS", 1000, 3600000, false);
 	conf.shadow = conf_choice("SIM_SHADOW", "off", "on") != 0;
 	conf.baton = conf_choice("SIM_THREADS", "baton", "free") == 0;
+	conf.queue = (unsigned)conf_number("SIM_QUEUE", conf.queue, UINT32_MAX, false);
+	if (conf.queue == 0)
+		conf_refuse("SIM_QUEUE", "0", "at least 1");
 	if (policy && *policy) {
 		size_t i = 0;
 

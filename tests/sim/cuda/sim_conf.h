@@ -23,6 +23,8 @@ struct sim_conf {
 	int driver_version;	/* SIM_DRIVER_VERSION, default 13000 */
 	unsigned idle_ms; /* SIM_IDLE_MS: queued work runs after that long without a driver call, so that a program
 			   * that waits for it by other means goes on; 0 = never; default 1000 */
+	unsigned queue;	  /* SIM_QUEUE: so many operations fit into a stream; the call that brings one more waits until
+			   * the device has run one; default 1024 */
 	bool shadow;	  /* SIM_SHADOW=on|off, default on: sim_shadow.h */
 	bool baton;	  /* SIM_THREADS=free|baton, default free: sim_thread.h */
 };

@@ -73,37 +73,62 @@ static void copy_stage(struct copy *copy)
 	rows_move(&copy->shape, side_staged(copy), copy->shape.src);
 }
 
+CUresult sim_copy_check(const struct sim_copy_shape *shape)
+{
+	if (shape->width == 0 || shape->height == 0 || shape->depth == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!side_accessible(&shape->dst, shape, true) || !side_accessible(&shape->src, shape, false))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+struct sim_op *sim_copy_op(const struct sim_copy_shape *shape, struct sim_ctx *ctx)
+{
+	struct sim_op *op = sim_op_new(SIM_OP_COPY, sizeof(struct copy));
+	struct copy *copy = (struct copy *)op->payload;
+
+	copy->shape = *shape;
+	copy->ctx = ctx;
+	op->run = copy_run;
+	op->drop = copy_drop;
+	sim_op_touch(op, shape->dst.start, side_bytes(&shape->dst, shape), true);
+	if (!pageable(shape->src.start))
+		sim_op_touch(op, shape->src.start, side_bytes(&shape->src, shape), false);
+	return op;
+}
+
+/* In a graph pageable memory is read and written when the node runs. */
+static CUresult copy_capture(const struct sim_copy_shape *shape, struct sim_stream *stream)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
+
+	sim_copy_to_3d(shape, &params.memcpy.copyParams);
+	return sim_capture_add(stream, &params);
+}
+
 CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async)
 {
 	bool from_pageable, to_pageable, device_only;
 	struct sim_stream *stream;
 	struct sim_point point;
 	struct sim_op *op;
-	struct copy *copy;
 
 	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	if (!async)
 		SIM_TRY(sim_capture_ask_stream(stream));
 	if (shape->width == 0 || shape->height == 0 || shape->depth == 0)
 		return CUDA_SUCCESS;
-	if (!side_accessible(&shape->dst, shape, true) || !side_accessible(&shape->src, shape, false))
-		return CUDA_ERROR_INVALID_VALUE;
+	SIM_TRY(sim_copy_check(shape));
+	if (stream->capture)
+		return copy_capture(shape, stream);
 	from_pageable = pageable(shape->src.start);
 	to_pageable = pageable(shape->dst.start);
 	device_only = sim_range_is_device(shape->src.start) && sim_range_is_device(shape->dst.start);
 	if (!async && from_pageable)
 		sim_sched_reach(sim_stream_tail(stream));
-	op = sim_op_new(SIM_OP_COPY, sizeof(*copy));
-	copy = (struct copy *)op->payload;
-	copy->shape = *shape;
-	copy->ctx = stream->ctx;
-	op->run = copy_run;
-	op->drop = copy_drop;
-	sim_op_touch(op, shape->dst.start, side_bytes(&shape->dst, shape), true);
-	if (!from_pageable)
-		sim_op_touch(op, shape->src.start, side_bytes(&shape->src, shape), false);
+	op = sim_copy_op(shape, stream->ctx);
 	if (from_pageable)
-		copy_stage(copy);
+		copy_stage((struct copy *)op->payload);
 	point = sim_stream_submit(stream, op);
 	if (to_pageable || (!async && !device_only && !from_pageable)) {
 		struct sim_ctx *ctx = stream->ctx;
@@ -211,13 +236,6 @@ SIM_TWIN(cuMemcpyPeerAsync, _ptsz,
 	return copy_peer(dst, dst_ctx, src, src_ctx, size_bytes, stream, per_thread, true);
 }
 
-static CUresult copy_shaped(struct sim_copy_shape shape, CUstream stream, bool per_thread, bool async)
-{
-	if (shape.height > 1 && (shape.src.pitch < shape.width || shape.dst.pitch < shape.width))
-		return CUDA_ERROR_INVALID_VALUE;
-	return sim_copy(&shape, stream, per_thread, async);
-}
-
 /* CUDA_MEMCPY2D and CUDA_MEMCPY3D name the sides alike. A pitch of 0 means no gaps. */
 #define SIDE_START(c, side, pitch, slice_offset)                                                                       \
 	((c->side##MemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)c->side##Host : (uintptr_t)c->side##Device) +         \
@@ -238,7 +256,48 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool per_thread
 	shape.dst.pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
 	shape.src.start = SIDE_START(c, src, shape.src.pitch, 0);
 	shape.dst.start = SIDE_START(c, dst, shape.dst.pitch, 0);
-	return copy_shaped(shape, stream, per_thread, async);
+	if (shape.height > 1 && (shape.src.pitch < shape.width || shape.dst.pitch < shape.width))
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_copy(&shape, stream, per_thread, async);
+}
+
+CUresult sim_copy_from_3d(const CUDA_MEMCPY3D *c, struct sim_copy_shape *ret_shape)
+{
+	struct sim_copy_shape shape = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+
+	if (c->srcLOD || c->dstLOD)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	shape.src.pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes;
+	shape.dst.pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
+	shape.src.slice = shape.src.pitch * (c->srcHeight ? c->srcHeight : c->Height);
+	shape.dst.slice = shape.dst.pitch * (c->dstHeight ? c->dstHeight : c->Height);
+	shape.src.start = SIDE_START(c, src, shape.src.pitch, c->srcZ * shape.src.slice);
+	shape.dst.start = SIDE_START(c, dst, shape.dst.pitch, c->dstZ * shape.dst.slice);
+	if (shape.height > 1 && (shape.src.pitch < shape.width || shape.dst.pitch < shape.width))
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_shape = shape;
+	return CUDA_SUCCESS;
+}
+
+#define SIDE_TELL(c, side, from, shape)                                                                                \
+	do {                                                                                                           \
+		(c)->side##MemoryType =                                                                                \
+		    sim_range_is_device((from)->start) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;                    \
+		if ((c)->side##MemoryType == CU_MEMORYTYPE_HOST)                                                       \
+			(c)->side##Host = (void *)(from)->start;                                                       \
+		else                                                                                                   \
+			(c)->side##Device = (from)->start;                                                             \
+		(c)->side##Pitch = (from)->pitch ? (from)->pitch : (shape)->width;                                     \
+		(c)->side##Height = (from)->slice ? (from)->slice / (c)->side##Pitch : (shape)->height;                \
+	} while (0)
+
+void sim_copy_to_3d(const struct sim_copy_shape *shape, CUDA_MEMCPY3D *ret_c)
+{
+	*ret_c = (CUDA_MEMCPY3D){.WidthInBytes = shape->width, .Height = shape->height, .Depth = shape->depth};
+	SIDE_TELL(ret_c, src, &shape->src, shape);
+	SIDE_TELL(ret_c, dst, &shape->dst, shape);
 }
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool per_thread, bool async)
@@ -246,20 +305,10 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool per_thread
 	struct sim_copy_shape shape;
 
 	SIM_TRY(sim_ready());
-	if (!c || c->srcLOD || c->dstLOD)
+	if (!c)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	shape.width = c->WidthInBytes;
-	shape.height = c->Height;
-	shape.depth = c->Depth;
-	shape.src.pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes;
-	shape.dst.pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
-	shape.src.slice = shape.src.pitch * (c->srcHeight ? c->srcHeight : c->Height);
-	shape.dst.slice = shape.dst.pitch * (c->dstHeight ? c->dstHeight : c->Height);
-	shape.src.start = SIDE_START(c, src, shape.src.pitch, c->srcZ * shape.src.slice);
-	shape.dst.start = SIDE_START(c, dst, shape.dst.pitch, c->dstZ * shape.dst.slice);
-	return copy_shaped(shape, stream, per_thread, async);
+	SIM_TRY(sim_copy_from_3d(c, &shape));
+	return sim_copy(&shape, stream, per_thread, async);
 }
 
 SIM_TWIN(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *c), (c))

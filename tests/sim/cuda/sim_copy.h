@@ -20,4 +20,14 @@ struct sim_copy_shape {
 
 CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async);
 
+/* The shape as the driver's public structure says it, and back. Arrays are CUDA_ERROR_NOT_SUPPORTED. */
+CUresult sim_copy_from_3d(const CUDA_MEMCPY3D *c, struct sim_copy_shape *ret_shape);
+void sim_copy_to_3d(const struct sim_copy_shape *shape, CUDA_MEMCPY3D *ret_c);
+
+/* CUDA_ERROR_INVALID_VALUE unless there are bytes to copy and all of them are accessible. */
+CUresult sim_copy_check(const struct sim_copy_shape *shape);
+
+/* The operation, for a shape that was checked. */
+struct sim_op *sim_copy_op(const struct sim_copy_shape *shape, struct sim_ctx *ctx);
+
 #endif

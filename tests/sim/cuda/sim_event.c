@@ -17,12 +17,11 @@ struct sim_event {
 	bool recorded;
 	struct sim_point *points; /* of the newest record: one, or one per stream for a whole context */
 	unsigned point_count;
-	struct sim_stamp *stamp;	   /* of the newest record */
-	struct sim_capture *capture;	   /* that the newest record is part of; NULL = none, and then no points */
-	struct sim_stream *capture_stream; /* holds a reference */
-	uint64_t capture_node;
-	struct sim_event *next;	 /* in the list of all */
-	struct sim_event **link; /* what points to us there */
+	struct sim_stamp *stamp;     /* of the newest record */
+	struct sim_capture *capture; /* that the newest record is part of; NULL = none, and then no points */
+	struct sim_place place;	     /* in the capture */
+	struct sim_event *next;	     /* in the list of all */
+	struct sim_event **link;     /* what points to us there */
 };
 
 /* When a record ran; outlives the event while its operation is queued. */
@@ -47,7 +46,7 @@ static void event_clear(struct sim_event *event)
 	stamp_put(event->stamp);
 	if (event->capture) {
 		sim_capture_put(event->capture);
-		sim_stream_put(event->capture_stream);
+		sim_place_clear(&event->place);
 		event->capture = NULL;
 	}
 	event->points = NULL;
@@ -87,7 +86,7 @@ CUresult sim_event_capture_wait(const struct sim_event *event, struct sim_stream
 	*ret_captured = false;
 	if (!event->recorded)
 		return CUDA_SUCCESS;
-	return sim_capture_wait(stream, event->capture, event->capture_stream, event->capture_node, ret_captured);
+	return sim_capture_wait(stream, event->capture, &event->place, ret_captured);
 }
 
 static bool event_reached(const struct sim_event *event)
@@ -154,7 +153,8 @@ static void record_drop(struct sim_op *op)
 	stamp_put(*(struct sim_stamp **)op->payload);
 }
 
-static void event_record_on(struct sim_event *event, struct sim_stream *stream)
+/* One more record of those that event_begin_record made room for. */
+static struct sim_op *record_op(struct sim_event *event, struct sim_stream *stream)
 {
 	struct sim_op *op = sim_op_new(SIM_OP_EVENT, sizeof(struct sim_stamp *));
 
@@ -163,7 +163,7 @@ static void event_record_on(struct sim_event *event, struct sim_stream *stream)
 	op->run = record_run;
 	op->drop = record_drop;
 	event->points[event->point_count++] = (struct sim_point){sim_stream_get(stream), stream->submitted + 1};
-	sim_stream_submit(stream, op);
+	return op;
 }
 
 static void event_begin_record(struct sim_event *event, unsigned streams)
@@ -177,18 +177,24 @@ static void event_begin_record(struct sim_event *event, unsigned streams)
 	event->stamp->refs = 1;
 }
 
-/* A record in a capture marks a place in it; an external one is a node, and leaves the event as it was. */
-static void event_capture(struct sim_event *event, struct sim_stream *stream, unsigned flags)
+struct sim_op *sim_event_record_op(struct sim_event *event, struct sim_stream *stream)
 {
-	if (flags & CU_EVENT_RECORD_EXTERNAL) {
-		sim_stream_submit(stream, sim_op_new(SIM_OP_EVENT, 0));
-		return;
-	}
+	event_begin_record(event, 1);
+	return record_op(event, stream);
+}
+
+/* A record in a capture marks a place in it; an external one is a node, and leaves the event as it was. */
+static CUresult event_capture(struct sim_event *event, struct sim_stream *stream, unsigned flags)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord = {(CUevent)event}};
+
+	if (flags & CU_EVENT_RECORD_EXTERNAL)
+		return sim_capture_add(stream, &params);
 	event_clear(event);
 	event->recorded = true;
 	event->capture = sim_capture_get(stream->capture);
-	event->capture_stream = sim_stream_get(stream);
-	event->capture_node = stream->capture_nodes;
+	event->place = sim_place_copy(&stream->place);
+	return CUDA_SUCCESS;
 }
 
 static CUresult event_record(CUevent handle, CUstream stream_handle, bool per_thread, unsigned flags)
@@ -202,12 +208,9 @@ static CUresult event_record(CUevent handle, CUstream stream_handle, bool per_th
 		return CUDA_ERROR_INVALID_VALUE;
 	if (event->ctx != stream->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (stream->capture) {
-		event_capture(event, stream, flags);
-	} else {
-		event_begin_record(event, 1);
-		event_record_on(event, stream);
-	}
+	if (stream->capture)
+		return event_capture(event, stream, flags);
+	sim_stream_submit(stream, sim_event_record_op(event, stream));
 	return CUDA_SUCCESS;
 }
 
@@ -238,7 +241,7 @@ CUresult cuCtxRecordEvent(CUcontext ctx_handle, CUevent handle)
 		count++;
 	event_begin_record(event, count);
 	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next)
-		event_record_on(event, stream);
+		sim_stream_submit(stream, record_op(event, stream));
 	return CUDA_SUCCESS;
 }
 

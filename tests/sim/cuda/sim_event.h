@@ -11,6 +11,9 @@ struct sim_event;
 /* The operation starts only after the newest record of the event. */
 void sim_event_await(struct sim_op *op, const struct sim_event *event);
 
+/* A record of the event, to be submitted to the stream at once. */
+struct sim_op *sim_event_record_op(struct sim_event *event, struct sim_stream *stream);
+
 /* The stream waits for the event, as far as that concerns captures: see sim_capture_wait. */
 CUresult sim_event_capture_wait(const struct sim_event *event, struct sim_stream *stream, bool *ret_captured);
 

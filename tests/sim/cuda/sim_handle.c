@@ -26,9 +26,11 @@ static struct slot *slot_of(const void *object)
 static void handles_grow(void)
 {
 	struct slot *old = slots;
-	size_t old_count = slot_count;
+	size_t old_count = slot_count, live = 0;
 
-	slot_count = old_count ? old_count * 2 : 1024;
+	for (size_t i = 0; i < old_count; i++)
+		live += old[i].object && old[i].object != &removed;
+	slot_count = live * 4 > old_count ? old_count * 2 : old_count ? old_count : 1024;
 	slots = calloc(slot_count, sizeof(*slots));
 	if (!slots)
 		abort();

@@ -12,6 +12,9 @@ enum sim_kind {
 	SIM_KIND_EVENT,
 	SIM_KIND_POOL,
 	SIM_KIND_GRAPH,
+	SIM_KIND_NODE,
+	SIM_KIND_EXEC,
+	SIM_KIND_USER_OBJECT,
 	SIM_KIND_PHYSICAL, /* CUmemGenericAllocationHandle */
 	SIM_KIND_MODULE,   /* CUmodule and CUlibrary alike */
 	SIM_KIND_FUNCTION  /* CUfunction and CUkernel alike */

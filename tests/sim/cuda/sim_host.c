@@ -48,6 +48,41 @@ static void host_call(struct sim_stream *stream)
 	sim_baton_signal();
 }
 
+/* Functions that belong to no stream, in order. */
+struct deferred {
+	CUhostFn function;
+	void *data;
+	struct deferred *next;
+};
+
+static struct deferred *deferred_first;
+
+void sim_host_defer(CUhostFn function, void *data)
+{
+	struct deferred **end = &deferred_first;
+	struct deferred *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		abort();
+	*made = (struct deferred){function, data, NULL};
+	while (*end)
+		end = &(*end)->next;
+	*end = made;
+	sim_host_start();
+	sim_baton_signal();
+}
+
+static void deferred_call(void)
+{
+	struct deferred *first = deferred_first;
+
+	deferred_first = first->next;
+	sim_baton_give();
+	first->function(first->data);
+	sim_baton_take();
+	free(first);
+}
+
 static void *host_thread(void *unused)
 {
 	unsigned long calls = 0;
@@ -56,11 +91,13 @@ static void *host_thread(void *unused)
 	for (;;) {
 		if (due) {
 			host_call(due);
+		} else if (deferred_first) {
+			deferred_call();
 		} else if (sim_conf()->idle_ms == 0) {
 			sim_baton_wait();
 		} else {
 			sim_baton_wait_for(sim_conf()->idle_ms);
-			if (!due && calls == sim_calls_total())
+			if (!due && !deferred_first && calls == sim_calls_total())
 				sim_sched_run_ready();
 			calls = sim_calls_total();
 		}
@@ -96,20 +133,35 @@ bool sim_host_begin(struct sim_stream *stream)
 	return true;
 }
 
+static struct sim_op *host_op(struct host_call call)
+{
+	struct sim_op *op = sim_op_new(SIM_OP_HOST, sizeof(call));
+
+	*(struct host_call *)op->payload = call;
+	op->run = host_run;
+	op->host_code = true;
+	return op;
+}
+
+struct sim_op *sim_host_op(CUhostFn function, void *data, struct sim_ctx *ctx)
+{
+	return host_op((struct host_call){.function = function, .ctx = ctx, .data = data});
+}
+
 static CUresult host_submit(struct host_call call, bool per_thread)
 {
 	struct sim_stream *stream;
-	struct sim_op *op;
 
 	SIM_TRY(sim_capture_find_stream(call.handle, per_thread, &stream));
 	if (!call.function && !call.callback)
 		return CUDA_ERROR_INVALID_VALUE;
-	op = sim_op_new(SIM_OP_HOST, sizeof(call));
+	if (stream->capture) {
+		CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = {call.function, call.data}};
+
+		return call.callback ? sim_capture_ask_stream(stream) : sim_capture_add(stream, &params);
+	}
 	call.ctx = stream->ctx;
-	*(struct host_call *)op->payload = call;
-	op->run = host_run;
-	op->host_code = true;
-	sim_stream_submit(stream, op);
+	sim_stream_submit(stream, host_op(call));
 	return CUDA_SUCCESS;
 }
 

@@ -1,13 +1,16 @@
 /* Kernel launches. Parameters are copied at the call, from kernelParams or from the packed buffer of `extra`. Every
  * pointer-sized parameter that points into a known range counts as a range the kernel reads and writes, up to the end
  * of the announced block or else of the range. */
+#include "tests/sim/cuda/sim_launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_module.h"
 #include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_shadow.h"
 #include "tests/sim/cuda/sim_stream.h"
-
-#include <string.h>
 
 struct launch {
 	const struct sim_kernel *kernel;
@@ -73,27 +76,32 @@ static void params_touch(struct sim_op *op, const struct launch *launch)
 	}
 }
 
-static CUresult launch_submit(const CUlaunchConfig *config, const void *handle, void **params, void **extra,
-			      bool per_thread)
+static CUresult launch_check(const CUDA_KERNEL_NODE_PARAMS_v3 *launch, struct sim_function **ret_function)
+{
+	SIM_TRY(
+	    sim_function_find(launch->func ? (const void *)launch->func : (const void *)launch->kern, ret_function));
+	if (!launch->gridDimX || !launch->gridDimY || !launch->gridDimZ || !launch->blockDimX || !launch->blockDimY ||
+	    !launch->blockDimZ || launch->gridDimY > 65535 || launch->gridDimZ > 65535)
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((uint64_t)launch->blockDimX * launch->blockDimY * launch->blockDimZ > 1024)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (launch->sharedMemBytes >
+	    (unsigned)(*ret_function)->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES])
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *params, struct sim_op **ret_op)
 {
 	struct sim_function *function;
-	struct sim_stream *stream;
 	struct launch *launch;
 	struct sim_op *op;
 	CUresult result;
 
-	SIM_TRY(sim_capture_find_stream(config->hStream, per_thread, &stream));
-	SIM_TRY(sim_function_find(handle, &function));
-	if (!config->gridDimX || !config->gridDimY || !config->gridDimZ || !config->blockDimX || !config->blockDimY ||
-	    !config->blockDimZ || config->gridDimY > 65535 || config->gridDimZ > 65535)
-		return CUDA_ERROR_INVALID_VALUE;
-	if ((uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ > 1024)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (config->sharedMemBytes > (unsigned)function->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES])
-		return CUDA_ERROR_INVALID_VALUE;
+	SIM_TRY(launch_check(params, &function));
 	op = sim_op_new(SIM_OP_KERNEL, sizeof(*launch) + function->kernel->param_bytes);
 	launch = (struct launch *)op->payload;
-	result = params_copy(params, extra, function->kernel, launch->values);
+	result = params_copy(params->kernelParams, params->extra, function->kernel, launch->values);
 	if (result != CUDA_SUCCESS) {
 		sim_op_free(op);
 		return result;
@@ -102,9 +110,9 @@ static CUresult launch_submit(const CUlaunchConfig *config, const void *handle, 
 	for (unsigned i = 0; i < function->kernel->param_count; i++)
 		launch->params[i] = launch->values + function->kernel->param_offsets[i];
 	launch->seen = (struct sim_launch){
-	    .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-	    .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-	    .shared_bytes = config->sharedMemBytes,
+	    .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
+	    .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
+	    .shared_bytes = params->sharedMemBytes,
 	    .param_count = function->kernel->param_count,
 	    .params = launch->params,
 	};
@@ -115,6 +123,58 @@ static CUresult launch_submit(const CUlaunchConfig *config, const void *handle, 
 
 		op->steps = steps ? steps : 1;
 	}
+	*ret_op = op;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_launch_keep(CUDA_KERNEL_NODE_PARAMS_v3 *launch, void **ret_owned)
+{
+	struct sim_function *function;
+	const struct sim_kernel *kernel;
+	unsigned char *values;
+	void **pointers;
+	CUresult result;
+
+	SIM_TRY(launch_check(launch, &function));
+	kernel = function->kernel;
+	pointers = calloc(1, (kernel->param_count + 2) / 2 * 2 * sizeof(void *) + kernel->param_bytes);
+	if (!pointers)
+		abort();
+	values = (unsigned char *)(pointers + (kernel->param_count + 2) / 2 * 2);
+	result = params_copy(launch->kernelParams, launch->extra, kernel, values);
+	if (result != CUDA_SUCCESS) {
+		free(pointers);
+		return result;
+	}
+	for (unsigned i = 0; i < kernel->param_count; i++)
+		pointers[i] = values + kernel->param_offsets[i];
+	launch->kernelParams = pointers;
+	launch->extra = NULL;
+	*ret_owned = pointers;
+	return CUDA_SUCCESS;
+}
+
+static CUresult launch_submit(const CUlaunchConfig *config, CUfunction function, void **params, void **extra,
+			      bool per_thread)
+{
+	CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_KERNEL,
+				  .kernel = {.func = function,
+					     .gridDimX = config->gridDimX,
+					     .gridDimY = config->gridDimY,
+					     .gridDimZ = config->gridDimZ,
+					     .blockDimX = config->blockDimX,
+					     .blockDimY = config->blockDimY,
+					     .blockDimZ = config->blockDimZ,
+					     .sharedMemBytes = config->sharedMemBytes,
+					     .kernelParams = params,
+					     .extra = extra}};
+	struct sim_stream *stream;
+	struct sim_op *op;
+
+	SIM_TRY(sim_capture_find_stream(config->hStream, per_thread, &stream));
+	if (stream->capture)
+		return sim_capture_add(stream, &node);
+	SIM_TRY(sim_launch_op(&node.kernel, &op));
 	sim_stream_submit(stream, op);
 	return CUDA_SUCCESS;
 }

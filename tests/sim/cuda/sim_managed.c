@@ -22,6 +22,7 @@ static CUresult managed_prefetch(CUdeviceptr pointer, size_t size_bytes, CUstrea
 
 	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	SIM_TRY(managed_check(pointer, size_bytes));
+	SIM_TRY(sim_capture_ask_stream(stream));
 	op = sim_op_new(SIM_OP_PREFETCH, 0);
 	sim_op_touch(op, pointer, size_bytes, false);
 	sim_stream_submit(stream, op);

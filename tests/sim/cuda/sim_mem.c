@@ -1,6 +1,7 @@
 /* Plain allocations: device, pitched, managed, pinned and registered memory, and what is free. cuMemFree and
  * cuMemFreeHost wait for the whole context first, as the driver does. */
 #include "tests/sim/cuda/sim_capture.h"
+#include "tests/sim/cuda/sim_graph_memory.h"
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_range.h"
@@ -82,6 +83,10 @@ CUresult cuMemFree_v2(CUdeviceptr pointer)
 	if (range->kind == SIM_RANGE_POOL) {
 		sim_sched_drain(ctx);
 		return sim_pool_free(range, NULL);
+	}
+	if (range->kind == SIM_RANGE_GRAPH) {
+		sim_sched_drain(ctx);
+		return sim_graph_memory_free(range->graph_memory, NULL);
 	}
 	if ((range->kind != SIM_RANGE_DEVICE && range->kind != SIM_RANGE_MANAGED) || range->freed)
 		return CUDA_ERROR_INVALID_VALUE;

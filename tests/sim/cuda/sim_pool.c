@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/cuda/sim_capture.h"
+#include "tests/sim/cuda/sim_graph_memory.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_sched.h"
@@ -296,6 +297,8 @@ SIM_TWIN(cuMemFreeAsync, _ptsz, (CUdeviceptr pointer, CUstream handle), (pointer
 	range = sim_range_find(pointer);
 	if (!range || range->start != pointer)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (range->kind == SIM_RANGE_GRAPH)
+		return sim_graph_memory_free(range->graph_memory, stream);
 	return range->kind == SIM_RANGE_POOL ? sim_pool_free(range, stream) : plain_free(range, stream);
 }
 

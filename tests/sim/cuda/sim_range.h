@@ -9,6 +9,7 @@
 struct sim_physical;
 struct sim_pool;
 struct sim_block;
+struct sim_graph_memory;
 
 enum sim_range_kind {
 	SIM_RANGE_DEVICE,     /* cuMemAlloc: dies with its context */
@@ -17,7 +18,7 @@ enum sim_range_kind {
 	SIM_RANGE_REGISTERED, /* cuMemHostRegister: the memory is the program's */
 	SIM_RANGE_POOL,	      /* cuMemAllocAsync: belongs to its pool */
 	SIM_RANGE_VMM,	      /* cuMemMap: one mapping */
-	SIM_RANGE_GRAPH	      /* an allocation node's: lives as long as its graph */
+	SIM_RANGE_GRAPH	      /* an allocation node's: sim_graph_memory.h */
 };
 
 struct sim_range {
@@ -33,6 +34,7 @@ struct sim_range {
 	struct sim_pool *pool;		 /* POOL */
 	struct sim_block *block;	 /* POOL */
 	struct sim_physical *memory;	 /* VMM */
+	struct sim_graph_memory *graph_memory; /* GRAPH */
 	uint8_t access[SIM_DEVICES_MAX]; /* VMM: the CUmemAccess_flags that cuMemSetAccess granted, by device */
 };
 

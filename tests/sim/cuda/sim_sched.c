@@ -49,12 +49,18 @@ static struct sim_point head_blocker(const struct sim_stream *stream)
 	return (struct sim_point){NULL, 0};
 }
 
-/* One step of the head operation, which can run. False when that must wait for the host thread. */
+/* The head waits for something outside the streams. */
+static bool head_unready(const struct sim_stream *stream)
+{
+	return stream->running || (stream->head->ready && !stream->head->ready(stream->head));
+}
+
+/* One step of the head operation, which can run. False when that must wait for the host thread or is not ready. */
 static bool stream_step(struct sim_stream *stream)
 {
 	struct sim_op *op = stream->head;
 
-	if (stream->running)
+	if (head_unready(stream))
 		return false;
 	clock_ns += 1000;
 	if (op->host_code)
@@ -76,7 +82,7 @@ static bool stream_step(struct sim_stream *stream)
 /* The same when nobody waits for it. */
 static bool stream_step_chosen(struct sim_stream *stream, unsigned moment)
 {
-	if (stream->running)
+	if (head_unready(stream))
 		return false;
 	sim_log_step(stream, moment);
 	return stream_step(stream);
@@ -95,22 +101,43 @@ static struct sim_stream *point_next(struct sim_point point)
 	return stream;
 }
 
+/* What the point waits for comes from outside its streams: from other work, other threads, other processes. */
+static bool sched_let_others(void)
+{
+	for (struct sim_stream *stream = sim_stream_busy_first(); stream; stream = stream->busy_next) {
+		if (!head_blocker(stream).stream && stream_step(stream))
+			return true;
+	}
+	return false;
+}
+
 void sim_sched_reach(struct sim_point point)
 {
 	if (!point.stream)
 		return;
 	sim_stream_get(point.stream);
 	while (!sim_point_reached(point)) {
-		if (!stream_step(point_next(point)))
+		struct sim_stream *next = point_next(point);
+
+		if (stream_step(next))
+			continue;
+		if (!next->head->ready)
 			sim_baton_wait();
+		else if (!sched_let_others())
+			sim_baton_wait_for(1);
 	}
 	sim_stream_put(point.stream);
 }
 
 void sim_sched_nudge(struct sim_point point)
 {
-	if (!sim_point_reached(point))
-		stream_step(point_next(point));
+	struct sim_stream *next;
+
+	if (sim_point_reached(point))
+		return;
+	next = point_next(point);
+	if (!stream_step(next) && next->head->ready)
+		sched_let_others();
 }
 
 void sim_sched_reach_all(const struct sim_point *points, unsigned count)
@@ -124,6 +151,14 @@ void sim_sched_reach_all(const struct sim_point *points, unsigned count)
 		sim_stream_put(mine[i].stream);
 	}
 	free(mine);
+}
+
+bool sim_sched_make_room(struct sim_stream *stream)
+{
+	if (in_operation)
+		return false;
+	sim_sched_reach((struct sim_point){stream, stream->completed + 1});
+	return true;
 }
 
 void sim_sched_drain(struct sim_ctx *ctx)
@@ -209,7 +244,7 @@ static struct sim_stream *sched_pick(bool *ret_contested)
 	*ret_contested = false;
 
 	for (struct sim_stream *stream = sim_stream_busy_first(); stream; stream = stream->busy_next) {
-		if (stream->running || head_blocker(stream).stream)
+		if (head_blocker(stream).stream || head_unready(stream))
 			continue;
 		if (sim_conf()->policy == SIM_STARVE && (stream->id + sim_conf()->seed) % STARVE_ONE_IN == 0)
 			continue;

@@ -26,6 +26,9 @@ void sim_sched_reach_all(const struct sim_point *points, unsigned count);
 /* One step towards the point: what a query does, so that polling ends. */
 void sim_sched_nudge(struct sim_point point);
 
+/* Runs the oldest operation of the stream, and what that needs. False inside an operation, which cannot wait. */
+bool sim_sched_make_room(struct sim_stream *stream);
+
 /* Reaches the end of every stream of the context, destroyed ones with queued work included. */
 void sim_sched_drain(struct sim_ctx *ctx);
 

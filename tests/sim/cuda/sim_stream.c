@@ -26,7 +26,7 @@ void sim_stream_put(struct sim_stream *stream)
 		free(stream);
 }
 
-struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority)
+static struct sim_stream *stream_new(struct sim_ctx *ctx, unsigned flags, int priority)
 {
 	struct sim_stream *stream = calloc(1, sizeof(*stream));
 
@@ -37,10 +37,22 @@ struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int prior
 	stream->flags = flags;
 	stream->priority = priority;
 	stream->refs = 1;
+	return stream;
+}
+
+struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority)
+{
+	struct sim_stream *stream = stream_new(ctx, flags, priority);
+
 	stream->next = ctx->streams;
 	ctx->streams = stream;
 	sim_handle_add(stream, SIM_KIND_STREAM);
 	return stream;
+}
+
+struct sim_stream *sim_stream_new_lane(struct sim_ctx *ctx)
+{
+	return stream_new(ctx, CU_STREAM_NON_BLOCKING, 0);
 }
 
 CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream)
@@ -112,12 +124,6 @@ struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op)
 {
 	struct sim_point point;
 
-	if (stream->capture) {
-		stream->capture_nodes++;
-		stream->capture_loose = !sim_capture_began_on(stream);
-		sim_op_free(op);
-		return (struct sim_point){NULL, 0};
-	}
 	stream_default_rules(stream, op);
 	op->seq = ++stream->submitted;
 	if (stream->tail) {
@@ -226,9 +232,11 @@ SIM_TWIN(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent event, unsigned fla
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags > CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (flags & CU_EVENT_WAIT_EXTERNAL && !stream->capture)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!(flags & CU_EVENT_WAIT_EXTERNAL)) {
+	if (flags & CU_EVENT_WAIT_EXTERNAL) {
+		CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = {event}};
+
+		return stream->capture ? sim_capture_add(stream, &params) : CUDA_ERROR_INVALID_VALUE;
+	} else {
 		SIM_TRY(sim_event_capture_wait((struct sim_event *)event, stream, &captured));
 		if (captured)
 			return CUDA_SUCCESS;

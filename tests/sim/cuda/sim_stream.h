@@ -13,6 +13,13 @@
 #include "tests/sim/cuda/sim_op.h"
 
 struct sim_capture;
+struct sim_node;
+
+/* A place in a graph: between some nodes and what comes after them. See sim_capture.h. */
+struct sim_place {
+	struct sim_node **nodes; /* owned */
+	unsigned count;
+};
 
 struct sim_stream {
 	uint64_t id; /* unique in the process, never reused */
@@ -27,8 +34,7 @@ struct sim_stream {
 	uint64_t submitted;
 	uint64_t completed;
 	struct sim_capture *capture; /* that the stream takes part in; NULL = none */
-	uint64_t capture_nodes;	     /* submissions swallowed by captures so far */
-	bool capture_loose;	     /* see sim_capture.c */
+	struct sim_place place;	     /* in the capture: what its next node comes after */
 	uint64_t shadow_before;	     /* see sim_shadow.c */
 	struct sim_op *head;
 	struct sim_op *tail;
@@ -42,11 +48,14 @@ void sim_stream_put(struct sim_stream *stream);
 
 struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority);
 
+/* A stream without a handle, non-blocking, which its context does not list: for sim_exec.c. */
+struct sim_stream *sim_stream_new_lane(struct sim_ctx *ctx);
+
 /* The stream that a handle means for the calling thread, in the driver's order of complaints. */
 CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream);
 
-/* Queues the operation, which belongs to the stream from then on; on a capturing stream it is freed instead. Returns
- * its point without a reference: valid until the baton is given away. */
+/* Queues the operation, which belongs to the stream from then on; not on a capturing stream. Returns its point without a
+ * reference: valid until the baton is given away. */
 struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op);
 
 /* The point at which everything submitted so far is complete. */

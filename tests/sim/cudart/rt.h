@@ -55,6 +55,12 @@ cudaError_t rt_device_reset(void);
 /* Remembers a failure for cudaGetLastError and returns it. */
 cudaError_t rt_result(CUresult result);
 
+/* What the driver launches for a host function, or for a handle that the program got from us. */
+cudaError_t rt_launch_handle(const void *host, CUfunction *ret_handle);
+
+/* The driver's structure for a copy between pitched memory; arrays are CUDA_ERROR_NOT_SUPPORTED. */
+CUresult rt_copy_3d(CUDA_MEMCPY3D *ret_shape, const struct cudaMemcpy3DParms *p);
+
 /* First line of every function that needs a context. */
 #define RT_ENTER()                                                                                                     \
 	do {                                                                                                           \

@@ -12,6 +12,15 @@ static cudaError_t capture_info(const struct rt_streamed *d, cudaStream_t stream
 						   dependencies, (const CUgraphEdgeData **)edges, count));
 }
 
+RT_TWIN(cudaStreamBeginCaptureToGraph, _ptsz,
+	(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after, const cudaGraphEdgeData *edges,
+	 size_t count, enum cudaStreamCaptureMode mode),
+	(stream, graph, after, edges, count, mode))
+{
+	return rt_result(d->cuStreamBeginCaptureToGraph(stream, graph, after, (const CUgraphEdgeData *)edges, count,
+							(CUstreamCaptureMode)mode));
+}
+
 #if SIM_CUDART_MAJOR == 12
 #pragma GCC visibility push(default)
 cudaError_t rt12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
@@ -25,7 +34,27 @@ cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, enum cudaStreamCapt
 					unsigned long long *id, cudaGraph_t *graph,
 					const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **edges,
 					size_t *count);
+cudaError_t rt12_update(cudaStream_t stream, cudaGraphNode_t *after, size_t count,
+			unsigned flags) __asm__("cudaStreamUpdateCaptureDependencies");
+cudaError_t rt12_update_ptsz(cudaStream_t stream, cudaGraphNode_t *after, size_t count,
+			     unsigned flags) __asm__("cudaStreamUpdateCaptureDependencies_ptsz");
+cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t *after,
+						   const cudaGraphEdgeData *edges, size_t count, unsigned flags);
 #pragma GCC visibility pop
+
+RT_TWIN(rt12_update, _ptsz, (cudaStream_t stream, cudaGraphNode_t *after, size_t count, unsigned flags),
+	(stream, after, count, flags))
+{
+	return rt_result(d->cuStreamUpdateCaptureDependencies(stream, after, NULL, count, flags));
+}
+
+RT_TWIN(cudaStreamUpdateCaptureDependencies_v2, _ptsz,
+	(cudaStream_t stream, cudaGraphNode_t *after, const cudaGraphEdgeData *edges, size_t count, unsigned flags),
+	(stream, after, edges, count, flags))
+{
+	return rt_result(
+	    d->cuStreamUpdateCaptureDependencies(stream, after, (const CUgraphEdgeData *)edges, count, flags));
+}
 
 RT_TWIN(rt12_capture_info, _ptsz, (cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id),
 	(stream, status, id))
@@ -49,6 +78,14 @@ RT_TWIN(cudaStreamGetCaptureInfo_v3, _ptsz,
 	return capture_info(d, stream, status, id, graph, dependencies, edges, count);
 }
 #else
+RT_TWIN(cudaStreamUpdateCaptureDependencies, _ptsz,
+	(cudaStream_t stream, cudaGraphNode_t *after, const cudaGraphEdgeData *edges, size_t count, unsigned flags),
+	(stream, after, edges, count, flags))
+{
+	return rt_result(
+	    d->cuStreamUpdateCaptureDependencies(stream, after, (const CUgraphEdgeData *)edges, count, flags));
+}
+
 RT_TWIN(cudaStreamGetCaptureInfo, _ptsz,
 	(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *graph,
 	 const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **edges, size_t *count),

@@ -83,7 +83,7 @@ RT_TWIN(cudaMemcpy2DAsync, _ptsz,
 }
 
 /* Pitched memory on both sides; arrays are not simulated. */
-static CUresult shape_3d(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p)
+CUresult rt_copy_3d(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p)
 {
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -114,7 +114,7 @@ static CUresult shape_3d(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p
 RT_TWIN(cudaMemcpy3D, _ptds, (const struct cudaMemcpy3DParms *p), (p))
 {
 	CUDA_MEMCPY3D shape;
-	CUresult result = shape_3d(&shape, p);
+	CUresult result = rt_copy_3d(&shape, p);
 
 	return rt_result(result == CUDA_SUCCESS ? d->cuMemcpy3D(&shape) : result);
 }
@@ -122,7 +122,7 @@ RT_TWIN(cudaMemcpy3D, _ptds, (const struct cudaMemcpy3DParms *p), (p))
 RT_TWIN(cudaMemcpy3DAsync, _ptsz, (const struct cudaMemcpy3DParms *p, cudaStream_t stream), (p, stream))
 {
 	CUDA_MEMCPY3D shape;
-	CUresult result = shape_3d(&shape, p);
+	CUresult result = rt_copy_3d(&shape, p);
 
 	return rt_result(result == CUDA_SUCCESS ? d->cuMemcpy3DAsync(&shape, stream) : result);
 }

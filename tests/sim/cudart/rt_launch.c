@@ -74,7 +74,7 @@ static cudaError_t kernel_of(const void *host, struct registered **ret_found)
 }
 
 /* What the driver gets: a CUkernel since 13, a CUfunction before. A handle that the program got from us passes. */
-static cudaError_t launch_handle(const void *host, CUfunction *ret_handle)
+cudaError_t rt_launch_handle(const void *host, CUfunction *ret_handle)
 {
 	struct registered *found;
 	const char *name;
@@ -92,7 +92,7 @@ static cudaError_t launch(const struct rt_streamed *d, const void *func, dim3 gr
 			  size_t shared, cudaStream_t stream)
 {
 	CUfunction handle = NULL;
-	cudaError_t error = launch_handle(func, &handle);
+	cudaError_t error = rt_launch_handle(func, &handle);
 
 	if (error != cudaSuccess)
 		return rt_result((CUresult)error);
@@ -112,7 +112,7 @@ RT_TWIN(cudaLaunchCooperativeKernel, _ptsz,
 	(func, grid, block, args, shared, stream))
 {
 	CUfunction handle = NULL;
-	cudaError_t error = launch_handle(func, &handle);
+	cudaError_t error = rt_launch_handle(func, &handle);
 
 	if (error != cudaSuccess)
 		return rt_result((CUresult)error);
@@ -124,7 +124,7 @@ RT_TWIN(cudaLaunchKernelExC, _ptsz, (const cudaLaunchConfig_t *config, const voi
 	(config, func, args))
 {
 	CUfunction handle = NULL;
-	cudaError_t error = config ? launch_handle(func, &handle) : cudaErrorInvalidValue;
+	cudaError_t error = config ? rt_launch_handle(func, &handle) : cudaErrorInvalidValue;
 	CUlaunchConfig driver;
 
 	if (error != cudaSuccess)
@@ -212,7 +212,7 @@ cudaError_t cudaFuncGetName(const char **name, const void *host)
 	cudaError_t error;
 
 	RT_ENTER();
-	error = launch_handle(host, &handle);
+	error = rt_launch_handle(host, &handle);
 	return rt_result(error == cudaSuccess ? rt.cuFuncGetName(name, handle) : (CUresult)error);
 }
 
@@ -222,7 +222,7 @@ cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attrib
 	cudaError_t error;
 
 	RT_ENTER();
-	error = launch_handle(host, &handle);
+	error = rt_launch_handle(host, &handle);
 	return rt_result(error == cudaSuccess ? rt.cuFuncSetAttribute(handle, (CUfunction_attribute)attribute, value)
 					      : (CUresult)error);
 }

@@ -70,12 +70,6 @@ RT_TWIN(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t *graph), 
 	return rt_result(d->cuStreamEndCapture(stream, graph));
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-	RT_ENTER();
-	return rt_result(rt.cuGraphDestroy(graph));
-}
-
 RT_TWIN(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, enum cudaStreamCaptureStatus *status), (stream, status))
 {
 	return rt_result(d->cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status));
