@@ -1,0 +1,87 @@
+/* Rule: which flags a graph can be instantiated with, and what WithParams reports; a graph without nodes can be
+ * launched; instantiating and launching elsewhere leave a capture alone; not so with memory nodes on the capturing
+ * stream. */
+#include "tests/conformance/rule_drv.h"
+
+static CUstream stream, other;
+
+static CUstreamCaptureStatus status_of(CUstream of)
+{
+	CUstreamCaptureStatus status = (CUstreamCaptureStatus)99;
+
+	NEED(cuStreamIsCapturing(of, &status));
+	return status;
+}
+
+static void flags(CUgraph graph)
+{
+	CUDA_GRAPH_INSTANTIATE_PARAMS params = {.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, .hUploadStream = stream};
+	cuuint64_t seen = 99;
+	CUgraphExec exec;
+
+	WANT(cuGraphInstantiateWithFlags(&exec, graph, 0x100), CUDA_ERROR_INVALID_VALUE);
+	WANT(cuGraphInstantiateWithFlags(&exec, graph,
+					 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+					     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
+	     CUDA_ERROR_INVALID_VALUE);
+	WANT(cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD), CUDA_ERROR_INVALID_VALUE);
+	NEED(cuGraphInstantiateWithParams(&exec, graph, &params));
+	WANT(params.result_out, CUDA_GRAPH_INSTANTIATE_SUCCESS);
+	NEED(cuGraphExecGetFlags(exec, &seen));
+	WANT(seen, 0);
+	NEED(cuGraphUpload(exec, stream));
+	NEED(cuGraphLaunch(exec, stream));
+	NEED(cuStreamSynchronize(stream));
+	NEED(cuGraphExecDestroy(exec));
+	NEED(cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
+	NEED(cuGraphExecDestroy(exec));
+}
+
+static CUgraph with_memory(void)
+{
+	CUdeviceptr memory;
+	CUgraph graph;
+
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	NEED(cuMemAllocAsync(&memory, 4096, stream));
+	NEED(cuMemFreeAsync(memory, stream));
+	NEED(cuStreamEndCapture(stream, &graph));
+	return graph;
+}
+
+static void during_capture(CUgraph graph)
+{
+	CUgraph captured, memory_graph = with_memory();
+	CUgraphExec exec, memory_exec;
+
+	NEED(cuGraphInstantiateWithFlags(&memory_exec, memory_graph, 0));
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	WANT(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	WANT(cuGraphLaunch(exec, other), CUDA_SUCCESS);
+	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	WANT(cuGraphUpload(exec, other), CUDA_SUCCESS);
+	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	WANT(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	WANT(cuGraphLaunch(memory_exec, stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+	WANT(cuStreamEndCapture(stream, &captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	NEED(cuGraphExecDestroy(memory_exec));
+	NEED(cuGraphDestroy(memory_graph));
+	NEED(cuStreamSynchronize(other));
+}
+
+int main(void)
+{
+	CUgraph graph;
+
+	rule_start();
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	NEED(cuGraphCreate(&graph, 0));
+	flags(graph);
+	during_capture(graph);
+	NEED(cuGraphDestroy(graph));
+	return rule_broken;
+}
