@@ -64,14 +64,23 @@ gpu_cu_src  := $(wildcard tests/gpu/*.cu)
 stack_probe := $(O)/tests/stack/libstackprobe.so
 stack_prog  := $(patsubst %.c,$(O)/%,$(wildcard tests/stack/prog_*.c))
 stack_lib   := $(patsubst %.c,$(O)/%.so,$(wildcard tests/stack/lib_*.c))
-tool_src    := $(wildcard tests/tools/*.c)
+# A tool is named with a dash; the other files there are its parts.
+tool_src    := $(wildcard tests/tools/*-*.c)
+toolpart_src := $(filter-out $(tool_src),$(wildcard tests/tools/*.c))
 tool_bin    := $(tool_src:tests/tools/%.c=$(O)/%)
 
+# tests/fuzz: each target is linked to what it reads with, under the address and undefined-behaviour sanitizers.
+fuzz_bin    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_conf_src     := $(base_src) shim/core/conf.c
+fuzz_snapshot_src := $(filter-out report/main.c,$(report_src))
+fuzz_trace_src    := tests/tools/trace.c
+FUZZ_SECONDS ?= 60
+
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan
+.PHONY: all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz
 .DEFAULT_GOAL := all
 
-all: toolkit lib check-lib report sim tests libs gpu
+all: toolkit lib check-lib report sim tests libs gpu $(fuzz_bin)
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -82,6 +91,7 @@ help:
 ## make test-quick  the part of it that ends within 60 seconds
 ## make tidy        check arrows between rooms, file lengths, exported symbols, openings
 ## make asan        unit and preload tests under AddressSanitizer (also: ubsan, tsan)
+## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make install     PREFIX=/usr/local DESTDIR=
 ## make clean
 
@@ -227,9 +237,25 @@ $(stack_lib): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $<
 
-$(tool_bin): $(O)/%: tests/tools/%.c | sim
+$(tool_bin): $(O)/%: tests/tools/%.c $(toolpart_src) $(wildcard tests/tools/*.h) | sim
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $(link_rt) -lz -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -o $@ $(filter %.c,$^) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $(link_rt) -lz -ldl -lpthread
+
+FUZZ = $(CPPFLAGS_) -DGSB_DEBUG -std=c17 -g -O1 -fno-omit-frame-pointer -fno-strict-aliasing $(WARN)
+FUZZ_SAN = address,undefined -fno-sanitize-recover=undefined
+
+define fuzz_rules
+$(O)/tests/fuzz/$(1): tests/fuzz/$(1).c tests/fuzz/mutate.c $($(1)_src) $(wildcard report/*.h shim/*/*.h tests/fuzz/*.h)
+	$$(call say,CC,$$<)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(FUZZ) -fsanitize=$$(FUZZ_SAN) -o $$@ $$(filter %.c,$$^) $(REPORT_LIBS) -lcjson -lz -ldl -lpthread
+
+$(O)/fuzz/$(1): tests/fuzz/$(1).c $($(1)_src)
+	$$(call say,CLANG,$$<)
+	@mkdir -p $$(@D)
+	$$(Q)clang $$(FUZZ) -fsanitize=fuzzer,$$(FUZZ_SAN) -o $$@ $$^ $(REPORT_LIBS) -lcjson -lz -ldl -lpthread
+endef
+$(foreach target,$(notdir $(fuzz_bin)),$(eval $(call fuzz_rules,$(target))))
 
 include $(wildcard tests/gpu/gpu.mk)
 gpu:
@@ -257,6 +283,12 @@ tidy: lib
 asan ubsan tsan: toolkit
 	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib sim tests
 	@scripts/run-tests --build build/$@
+
+fuzz: toolkit
+	@command -v clang >/dev/null || { \
+	  echo "gpushim: make fuzz needs clang with libFuzzer (Debian: clang and libclang-rt-dev)" >&2; exit 1; }
+	@$(MAKE) --no-print-directory $(patsubst $(O)/tests/fuzz/%,$(O)/fuzz/%,$(fuzz_bin))
+	@tests/fuzz/run $(O)/fuzz $(FUZZ_SECONDS)
 
 install: toolkit lib report $(O)/lib/.copied
 	@scripts/install "$(DESTDIR)$(PREFIX)"

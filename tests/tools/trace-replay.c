@@ -4,8 +4,7 @@
  * cudaMalloc and cudaFree. Says what an operation costs and what the process then holds on the device. Runs with and
  * without the shim, on a real or a simulated device.
  *
- * A trace has lines `op,id,bytes,stream`: a = allocate, f = free requested, c = free completed; other lines are
- * skipped, and so are ids that were never allocated. f and c differ when another stream still used the block. With
+ * What a trace is: trace.h. Free requested and free completed differ when another stream still used the block. With
  * --pending the replay keeps that: the free goes to a stream (a *lane*) that a gate keeps busy until c, so that the
  * memory is pending exactly as long as it was. Gates are stream memory operations, which the timings then include.
  *
@@ -23,32 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <zlib.h>
 
 #include "shim/gpushim.h"
+#include "tests/tools/trace.h"
 
-enum { MAX_STREAMS = 64, MAX_LANES = 1024 };
-
-enum op_kind { OP_ALLOC, OP_FREE, OP_COMPLETE };
-
-struct op {
-	uint64_t size_bytes;
-	uint32_t id;
-	uint8_t kind;   /* enum op_kind */
-	uint8_t stream; /* index into streams */
-	bool late;      /* of OP_FREE: its completion is not the very next line */
-};
-
-struct trace {
-	struct op *ops;
-	size_t count;
-	uint32_t id_count; /* ids are below it */
-	unsigned stream_count;
-	uint64_t peak_live_bytes;
-	uint64_t peak_live_pending_bytes;
-	size_t peak_live_index; /* the operation after which it is reached */
-	size_t peak_live_pending_index;
-};
+enum { MAX_LANES = 1024 };
 
 /* What is known about one id during a pass. */
 struct slot {
@@ -79,7 +57,7 @@ struct replay {
 	const struct settings *settings;
 	const struct trace *trace;
 	struct slot *slots;
-	cudaStream_t streams[MAX_STREAMS]; /* [0] = the default stream, as PyTorch numbers them */
+	cudaStream_t streams[TRACE_STREAMS_MAX]; /* [0] = the default stream, as PyTorch numbers them */
 	struct lane lanes[MAX_LANES];
 	uint32_t idle_lanes[MAX_LANES];
 	uint32_t lane_count, idle_lane_count;
@@ -106,112 +84,6 @@ static void check(cudaError_t rc, const char *what)
 {
 	if (rc != cudaSuccess)
 		die("%s: %s", what, cudaGetErrorString(rc));
-}
-
-/* --- the trace --------------------------------------------------------------------------------------------------- */
-
-static bool parse_line(const char *line, struct op *ret_op)
-{
-	char letter;
-	int64_t id;
-	uint64_t size_bytes;
-	unsigned stream;
-
-	if (sscanf(line, "%c,%" SCNd64 ",%" SCNu64 ",%u", &letter, &id, &size_bytes, &stream) != 4)
-		return false;
-	if (!strchr("afc", letter) || id < 0 || id >= UINT32_MAX)
-		return false;
-	if (stream >= MAX_STREAMS)
-		die("stream %u: at most %d streams", stream, MAX_STREAMS);
-	*ret_op = (struct op){
-		.size_bytes = size_bytes,
-		.id = (uint32_t)id,
-		.kind = letter == 'a' ? OP_ALLOC : letter == 'f' ? OP_FREE : OP_COMPLETE,
-		.stream = (uint8_t)stream,
-	};
-	return true;
-}
-
-/* The peaks, which blocks are freed late, and sizes for the lines that end a block. */
-static void trace_analyse(struct trace *trace)
-{
-	uint64_t live = 0, pending = 0;
-
-	for (size_t i = 0; i < trace->count; i++) {
-		struct op *op = &trace->ops[i];
-
-		if (op->kind == OP_ALLOC) {
-			live += op->size_bytes;
-		} else if (op->kind == OP_FREE) {
-			const struct op *next = op + 1;
-
-			op->late = i + 1 == trace->count || next->kind != OP_COMPLETE || next->id != op->id;
-			live -= op->size_bytes;
-			pending += op->size_bytes;
-		} else {
-			pending -= op->size_bytes;
-		}
-		if (live > trace->peak_live_bytes) {
-			trace->peak_live_bytes = live;
-			trace->peak_live_index = i;
-		}
-		if (live + pending > trace->peak_live_pending_bytes) {
-			trace->peak_live_pending_bytes = live + pending;
-			trace->peak_live_pending_index = i;
-		}
-	}
-}
-
-/* Keeps an operation only if it continues its block's life: allocated, freed, completed. */
-static bool life_continues(uint8_t *stages, size_t *stage_count, const struct op *op, uint8_t **ret_stages)
-{
-	if (op->id >= *stage_count) {
-		size_t count = (size_t)op->id * 2 + 1024;
-
-		stages = realloc(stages, count);
-		if (!stages)
-			die("out of host memory");
-		memset(stages + *stage_count, OP_ALLOC, count - *stage_count);
-		*stage_count = count;
-	}
-	*ret_stages = stages;
-	if (stages[op->id] != op->kind)
-		return false;
-	stages[op->id] = op->kind == OP_COMPLETE ? OP_ALLOC : op->kind + 1;
-	return true;
-}
-
-static void trace_load(struct trace *trace, const char *path)
-{
-	gzFile file = gzopen(path, "r");
-	uint8_t *stages = NULL;
-	size_t stage_count = 0, capacity = 0;
-	char line[256];
-	struct op op;
-
-	if (!file)
-		die("cannot read %s", path);
-	while (gzgets(file, line, sizeof(line))) {
-		if (!parse_line(line, &op) || !life_continues(stages, &stage_count, &op, &stages))
-			continue;
-		if (trace->count == capacity) {
-			capacity = capacity ? 2 * capacity : 1 << 16;
-			trace->ops = realloc(trace->ops, capacity * sizeof(*trace->ops));
-			if (!trace->ops)
-				die("out of host memory");
-		}
-		trace->ops[trace->count++] = op;
-		if (op.id >= trace->id_count)
-			trace->id_count = op.id + 1;
-		if (op.stream >= trace->stream_count)
-			trace->stream_count = op.stream + 1u;
-	}
-	if (!gzeof(file) || gzclose(file) != Z_OK)
-		die("%s is damaged", path);
-	free(stages);
-	if (!trace->count)
-		die("%s has no allocations", path);
-	trace_analyse(trace);
 }
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
@@ -485,9 +357,11 @@ int main(int count, char **words)
 {
 	struct settings settings = parse_arguments(count, words);
 	static struct replay replay;
-	struct trace trace = {0};
+	struct trace trace;
+	char why[TRACE_WHY_BYTES];
 
-	trace_load(&trace, settings.path);
+	if (!trace_load(&trace, settings.path, why))
+		die("%s %s", settings.path, why);
 	replay.settings = &settings;
 	replay.trace = &trace;
 	replay_run(&replay);
