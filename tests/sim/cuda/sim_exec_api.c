@@ -123,22 +123,6 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *flags)
 	return CUDA_SUCCESS;
 }
 
-/* In a capture the launch is a child graph node. */
-static CUresult exec_capture(struct sim_exec *exec, struct sim_stream *stream)
-{
-	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
-	CUresult result;
-
-	if (sim_graph_has_memory(exec->graph))
-		return sim_capture_ask_stream(stream);
-	params.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
-	params.graph.graph = (CUgraph)sim_graph_clone(exec->graph, false);
-	result = sim_capture_add(stream, &params);
-	if (result != CUDA_SUCCESS)
-		sim_graph_free((struct sim_graph *)params.graph.graph);
-	return result;
-}
-
 SIM_TWIN(cuGraphLaunch, _ptsz, (CUgraphExec handle, CUstream stream_handle), (handle, stream_handle))
 {
 	struct sim_stream *stream;
@@ -146,7 +130,8 @@ SIM_TWIN(cuGraphLaunch, _ptsz, (CUgraphExec handle, CUstream stream_handle), (ha
 
 	SIM_TRY(sim_capture_find_stream(stream_handle, per_thread, &stream));
 	SIM_TRY(sim_exec_find(handle, &exec));
-	return stream->capture ? exec_capture(exec, stream) : sim_exec_launch(exec, stream);
+	SIM_TRY(sim_capture_ask_stream(stream));
+	return sim_exec_launch(exec, stream);
 }
 
 SIM_TWIN(cuGraphUpload, _ptsz, (CUgraphExec handle, CUstream stream), (handle, stream))
