@@ -23,6 +23,11 @@ static size_t side_bytes(const struct sim_copy_side *side, const struct sim_copy
 	return (shape->depth - 1) * side->slice + (shape->height - 1) * side->pitch + shape->width;
 }
 
+static bool side_mapped(const struct sim_copy_side *side, const struct sim_copy_shape *shape, bool write)
+{
+	return sim_range_mapped(side->start, side_bytes(side, shape), write);
+}
+
 static bool side_accessible(const struct sim_copy_side *side, const struct sim_copy_shape *shape, bool write)
 {
 	return sim_range_accessible(side->start, side_bytes(side, shape), write);
@@ -54,7 +59,7 @@ static void copy_run(struct sim_op *op)
 	struct copy *copy = (struct copy *)op->payload;
 	const struct sim_copy_shape *shape = &copy->shape;
 
-	if (side_accessible(&shape->dst, shape, true) && (copy->staged || side_accessible(&shape->src, shape, false)))
+	if (side_mapped(&shape->dst, shape, true) && (copy->staged || side_mapped(&shape->src, shape, false)))
 		rows_move(shape, shape->dst, copy->staged ? side_staged(copy) : shape->src);
 	else
 		copy->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;

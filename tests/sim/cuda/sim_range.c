@@ -98,7 +98,7 @@ static bool range_allows(const struct sim_range *range, bool write)
 	return false;
 }
 
-bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write)
+static bool range_covers(uintptr_t start, size_t size_bytes, bool write, bool whole)
 {
 	uintptr_t end = start + size_bytes;
 	const struct sim_range *range = sim_range_find(start);
@@ -108,12 +108,22 @@ bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write)
 	if (!range)
 		return !sim_vmm_reserved(start);
 	while (range && range->start <= start && range_allows(range, write)) {
-		start = range->start + range->size_bytes;
+		start = range->start + (whole ? range->whole_bytes : range->size_bytes);
 		if (start >= end)
 			return true;
 		range = sim_range_find(start);
 	}
 	return false;
+}
+
+bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write)
+{
+	return range_covers(start, size_bytes, write, false);
+}
+
+bool sim_range_mapped(uintptr_t start, size_t size_bytes, bool write)
+{
+	return range_covers(start, size_bytes, write, true);
 }
 
 bool sim_range_is_device(uintptr_t address)

@@ -56,6 +56,10 @@ size_t sim_range_count(void);
  * span may run over several adjacent mappings. */
 bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write);
 
+/* The same for work that was queued a while ago: a block of a pool may have gone to a smaller owner meanwhile, who comes
+ * after that work. */
+bool sim_range_mapped(uintptr_t start, size_t size_bytes, bool write);
+
 /* True when the address is device memory of any kind. */
 bool sim_range_is_device(uintptr_t address);
 

@@ -38,7 +38,7 @@ static void set_run(struct sim_op *op)
 {
 	const struct set *set = (const struct set *)op->payload;
 
-	if (!sim_range_accessible(set->params.dst, set_bytes(&set->params), true)) {
+	if (!sim_range_mapped(set->params.dst, set_bytes(&set->params), true)) {
 		set->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 		return;
 	}
