@@ -97,7 +97,7 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 
 	if (tag != NULL)
 		best = smaller(best, gsa_tree_above(tag->trees[want->pool], size_bytes, 0));
-	if (best == NULL) {
+	if (best == NULL && !request->lasting) {
 		best = whole_fit(allocator->idle[GSA_POOL_PLAIN], request, size_bytes);
 		if (tag != NULL)
 			best = smaller(best, whole_fit(tag->trees[GSA_POOL_PLAIN], request, size_bytes));

@@ -45,6 +45,7 @@ struct gsa_request {
 	uint64_t owner;                  /* context that the block dies with */
 	uint64_t pool;                   /* CUmemoryPool it was asked from; 0 for legacy */
 	bool plain;                      /* a driver allocation of its own, given back to the driver when freed */
+	bool lasting;                    /* outlives its owner: never plain memory, which dies with it */
 	uint32_t stack;                  /* for the snapshot; 0 = unknown */
 	uint32_t thread;                 /* for the snapshot */
 };
@@ -74,7 +75,8 @@ void gsa_fini(struct gsa *allocator);
 
 /* GS_E_NO_MEMORY: the whole ladder failed (poll fences, take other streams' memory, give idle memory back, wait for
  * what is pending). GS_E_INVALID: size 0. GS_E_NO_HOST_MEMORY: no room for our own books.
- * GS_E_FORBIDDEN: it would need the driver in a way that the current capture forbids: pass the call through. */
+ * GS_E_FORBIDDEN: it would need the driver in a way that the current capture forbids, or plain memory for what is
+ * lasting: pass the call through. */
 int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
 
 /* stream NULL: freed without a stream. GS_E_NOT_FOUND: no block of ours starts there (a foreign, freed or interior

@@ -52,6 +52,8 @@ int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gs
 				    .exact = want->request->plain};
 	int error = GS_OK;
 
+	if (want->request->lasting)
+		return GS_E_FORBIDDEN;
 	gsb_lock_acquire(&allocator->lock);
 	if (gsa_segment_over_limit(allocator, size_bytes))
 		error = GS_E_NO_MEMORY;

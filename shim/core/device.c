@@ -114,14 +114,14 @@ static struct gs_device *device_ready(CUdevice ordinal)
 	return device_publish(&probed, ordinal) ? &devices[ordinal].device : NULL;
 }
 
-struct gs_device *gs_device_current(CUcontext *ret_context)
+struct gs_device *gs_device_current(struct gs_context *ret_context)
 {
 	struct gs_context context;
 
 	if (!gs_context_current(&context))
 		return NULL;
 	if (ret_context != NULL)
-		*ret_context = context.handle;
+		*ret_context = context;
 	return device_ready(context.device);
 }
 
@@ -216,7 +216,7 @@ static struct gs_context *context_free_slot(void)
 	return context_count < GS_CONTEXT_LIMIT ? &contexts[context_count++] : NULL;
 }
 
-bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_context)
+bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_context *ret_context)
 {
 	struct gs_context *context;
 
@@ -225,6 +225,8 @@ bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_co
 	if (context == NULL && (context = context_free_slot()) != NULL)
 		*context =
 		    (struct gs_context){.handle = handle, .device = device, .id = ++context_serial, .alive = true};
+	if (context != NULL && primary)
+		context->primary = true;
 	if (context != NULL && ret_context != NULL)
 		*ret_context = *context;
 	gsb_lock_release(&device_lock);
@@ -251,7 +253,7 @@ bool gs_context_current(struct gs_context *ret_context)
 	if (gs_driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || handle == NULL)
 		return false;
 	return gs_context_find(handle, ret_context) ||
-	       (gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS && gs_context_add(handle, device, ret_context));
+	       (gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS && gs_context_add(handle, device, false, ret_context));
 }
 
 unsigned gs_context_list(struct gs_context *list, unsigned capacity)

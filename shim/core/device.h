@@ -29,10 +29,12 @@ struct gs_device {
 	struct gsa *allocator;
 };
 
+struct gs_context;
+
 /* The device of the calling thread's current context, ready for use; NULL when there is no context, the device is
  * beyond our limits, or its allocator could not be set up. Makes driver calls the first time. ret_context may be
  * NULL. */
-struct gs_device *gs_device_current(CUcontext *ret_context);
+struct gs_device *gs_device_current(struct gs_context *ret_context);
 
 /* A device that was used before, by ordinal; NULL otherwise. Makes no driver call. */
 struct gs_device *gs_device_used(CUdevice device);
@@ -60,10 +62,11 @@ struct gs_context {
 	CUdevice device;
 	uint64_t id;
 	bool alive;
+	bool primary; /* surely; memory of pools outlives all others */
 };
 
 /* Known and alive, or made known now; false when there is no room. ret_context may be NULL. */
-bool gs_context_add(CUcontext handle, CUdevice device, struct gs_context *ret_context);
+bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_context *ret_context);
 bool gs_context_find(CUcontext handle, struct gs_context *ret_context);
 
 /* The calling thread's current context, made known if it is not; false when there is none, or no room. */

@@ -13,11 +13,11 @@ static void context_gone(CUcontext context)
 }
 
 /* In the order of the end of another context that may have had the same handle. */
-static CUresult context_made(CUresult result, const CUcontext *context, CUdevice device)
+static CUresult context_made(CUresult result, const CUcontext *context, CUdevice device, bool primary)
 {
 	if (result == CUDA_SUCCESS) {
 		gs_order_await();
-		gs_context_add(*context, device, NULL);
+		gs_context_add(*context, device, primary, NULL);
 	}
 	return result;
 }
@@ -33,21 +33,21 @@ CUresult gs_on_cuDevicePrimaryCtxRetain(struct gs_call *call, PFN_cuDevicePrimar
 					CUdevice_v1 dev)
 {
 	(void)call;
-	return context_made(real(pctx, dev), pctx, dev);
+	return context_made(real(pctx, dev), pctx, dev, true);
 }
 
 CUresult gs_on_cuCtxCreate_v2(struct gs_call *call, PFN_cuCtxCreate_v3020 real, CUcontext *pctx, unsigned int flags,
 			      CUdevice_v1 dev)
 {
 	(void)call;
-	return context_made(real(pctx, flags, dev), pctx, dev);
+	return context_made(real(pctx, flags, dev), pctx, dev, false);
 }
 
 CUresult gs_on_cuCtxCreate_v3(struct gs_call *call, PFN_cuCtxCreate_v11040 real, CUcontext *pctx,
 			      CUexecAffinityParam *paramsArray, int numParams, unsigned int flags, CUdevice_v1 dev)
 {
 	(void)call;
-	return context_made(real(pctx, paramsArray, numParams, flags, dev), pctx, dev);
+	return context_made(real(pctx, paramsArray, numParams, flags, dev), pctx, dev, false);
 }
 
 #if CUDA_VERSION >= 12050
@@ -55,7 +55,7 @@ CUresult gs_on_cuCtxCreate_v4(struct gs_call *call, PFN_cuCtxCreate_v12050 real,
 			      CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev)
 {
 	(void)call;
-	return context_made(real(pctx, ctxCreateParams, flags, dev), pctx, dev);
+	return context_made(real(pctx, ctxCreateParams, flags, dev), pctx, dev, false);
 }
 #endif
 

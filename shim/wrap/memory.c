@@ -41,7 +41,7 @@ static bool serves_caller(bool torch)
 CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CUdeviceptr_v2 *dptr, size_t bytesize)
 {
 	struct gs_device *device;
-	CUcontext context;
+	struct gs_context context;
 	CUresult result;
 	bool torch = gs_torch_is_caller(gs_thread.caller);
 
@@ -49,7 +49,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		struct gsa_request request = {
 		    .size_bytes = bytesize,
 		    .origin = GSA_ORIGIN_LEGACY,
-		    .owner = (uint64_t)(uintptr_t)context,
+		    .owner = (uint64_t)(uintptr_t)context.handle,
 		    .plain = needs_plain(torch),
 		    .stack = gs_note_stack(call),
 		    .thread = gs_thread_id(),
@@ -101,26 +101,27 @@ CUresult gs_on_cuMemAllocManaged(struct gs_call *call, PFN_cuMemAllocManaged_v60
 	return result;
 }
 
-/* The stream and its device, if the current context is the stream's own: otherwise the call is the driver's. */
-static struct gs_device *async_device(const struct gs_call *call, CUstream handle, struct gsa_stream *ret_stream)
+/* The stream, its context and its device, if the current context is the stream's own: otherwise the call is the
+ * driver's. */
+static struct gs_device *async_device(const struct gs_call *call, CUstream handle, struct gsa_stream *ret_stream,
+				      struct gs_context *ret_context)
 {
 	struct gs_device *device;
-	CUcontext context;
 
 	if (gs_conf.backend == GS_BACKEND_OFF || gs_order_capturing() || gs_order_broken())
 		return NULL;
-	device = gs_device_current(&context);
+	device = gs_device_current(ret_context);
 	if (device == NULL || !device->pools ||
 	    !gs_stream_resolve(handle, gs_fn_info[call->fn].per_thread, ret_stream) ||
-	    ret_stream->owner != (uint64_t)(uintptr_t)context)
+	    ret_stream->owner != (uint64_t)(uintptr_t)ret_context->handle)
 		return NULL;
 	return device;
 }
 
 /* Serves a stream-ordered allocation from the default pool of the device, or says that there is no memory. False: the
  * call is the driver's. */
-static bool serve_async(const struct gs_call *call, struct gs_device *device, const struct gsa_stream *stream,
-			CUdeviceptr_v2 *dptr, size_t bytesize, CUresult *ret_result)
+static bool serve_async(const struct gs_call *call, struct gs_device *device, const struct gs_context *context,
+			const struct gsa_stream *stream, CUdeviceptr_v2 *dptr, size_t bytesize, CUresult *ret_result)
 {
 	struct gsa_request request = {
 	    .size_bytes = bytesize,
@@ -128,6 +129,7 @@ static bool serve_async(const struct gs_call *call, struct gs_device *device, co
 	    .stream = stream,
 	    .owner = stream->owner,
 	    .pool = (uint64_t)(uintptr_t)device->default_pool,
+	    .lasting = !context->primary,
 	    .stack = gs_note_stack(call),
 	    .thread = gs_thread_id(),
 	};
@@ -148,11 +150,12 @@ CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 
 			       size_t bytesize, CUstream hStream)
 {
 	struct gsa_stream stream;
+	struct gs_context context;
 	struct gs_device *device;
 	CUresult result;
 
-	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream)) != NULL &&
-	    atomic_load(&device->default_is_current) && serve_async(call, device, &stream, dptr, bytesize, &result))
+	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream, &context)) != NULL &&
+	    atomic_load(&device->default_is_current) && serve_async(call, device, &context, &stream, dptr, bytesize, &result))
 		return result;
 	result = real(dptr, bytesize, hStream);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
@@ -166,11 +169,12 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 				       CUdeviceptr_v2 *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)
 {
 	struct gsa_stream stream;
+	struct gs_context context;
 	struct gs_device *device;
 	CUresult result;
 
-	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream)) != NULL &&
-	    pool == device->default_pool && serve_async(call, device, &stream, dptr, bytesize, &result))
+	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream, &context)) != NULL &&
+	    pool == device->default_pool && serve_async(call, device, &context, &stream, dptr, bytesize, &result))
 		return result;
 	result = real(dptr, bytesize, pool, hStream);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)

@@ -19,6 +19,9 @@ done
 
 export GPUSHIM_ALLOC_CONF=snapshot:off
 plain=$("$TOP/scripts/sim-run" --no-shim "$programs/drv_outlive" 2>&1)
-is 'stream-ordered memory outlives its context' "$("$TOP/scripts/sim-run" "$programs/drv_outlive" 2>&1)" "$plain"
+for backend in vmm cudamalloc off; do
+	output=$(GPUSHIM_ALLOC_CONF=backend:$backend,snapshot:off "$TOP/scripts/sim-run" "$programs/drv_outlive" 2>&1)
+	is "stream-ordered memory outlives its context, backend:$backend" "$output" "$plain"
+done
 like 'its content too' "$plain" 'pooled holds 4711, free 0, again 1'
 done_testing

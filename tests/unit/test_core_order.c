@@ -33,7 +33,7 @@ struct gs_device *gs_device_used(CUdevice ordinal)
 	return NULL;
 }
 
-struct gs_device *gs_device_current(CUcontext *ret_context)
+struct gs_device *gs_device_current(struct gs_context *ret_context)
 {
 	(void)ret_context;
 	return NULL;
