@@ -64,6 +64,9 @@ gpu_cu_src  := $(wildcard tests/gpu/*.cu)
 stack_probe := $(O)/tests/stack/libstackprobe.so
 stack_prog  := $(patsubst %.c,$(O)/%,$(wildcard tests/stack/prog_*.c))
 stack_lib   := $(patsubst %.c,$(O)/%.so,$(wildcard tests/stack/lib_*.c))
+# tests/soak: one program of several files.
+soak_obj    := $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/soak/*.c))
+soak_bin    := $(O)/tests/soak/program
 # A tool is named with a dash; the other files there are its parts.
 tool_src    := $(wildcard tests/tools/*-*.c)
 toolpart_src := $(filter-out $(tool_src),$(wildcard tests/tools/*.c))
@@ -90,6 +93,7 @@ help:
 ## make test        every test that needs no GPU; ends with 'N passed, N failed'
 ## make test-quick  the part of it that ends within 60 seconds
 ## make tidy        check arrows between rooms, file lengths, exported symbols, openings
+## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings
 ## make asan        unit and preload tests under AddressSanitizer (also: ubsan, tsan)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make install     PREFIX=/usr/local DESTDIR=
@@ -105,6 +109,7 @@ check-lib: $(O)/check/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(torch_lib) $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
+tests: $(soak_bin)
 libs: $(O)/lib/.copied $(O)/lib/.copied-tests
 
 # What the programs need from packages, beside them, so that build/ also runs where those are not installed.
@@ -202,6 +207,11 @@ $(prog_bin): $(O)/tests/%: tests/%.c | sim
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -o $@ $< -Wl,--allow-shlib-undefined \
 	  $(link_$(call link_word,$*)) -rdynamic -ldl -lpthread
 
+$(soak_bin): $(soak_obj) | sim
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $(soak_obj) $(SAN) -Wl,--allow-shlib-undefined $(link_rt) $(link_drv) -rdynamic -ldl -lpthread
+
 $(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c | sim
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -276,6 +286,12 @@ test: toolkit
 
 test-quick: all
 	@scripts/run-tests --quick
+
+.PHONY: soak
+SEED   ?= 1
+ROUNDS ?= 100
+soak: lib sim tests
+	@nice tests/soak/soak.py --build $(O) --seed $(SEED) --rounds $(ROUNDS)
 
 tidy: lib
 	@scripts/tidy

@@ -1,0 +1,115 @@
+/* The ends of things: see life.h. */
+#include "tests/soak/life.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/soak/buffer.h"
+#include "tests/soak/context.h"
+#include "tests/soak/draw.h"
+#include "tests/soak/event.h"
+#include "tests/soak/say.h"
+
+void life_context(int stream)
+{
+	int context = context_pick();
+	struct clock clock;
+
+	(void)stream;
+	if (!contexts[context].made) {
+		context = context_make((int)draw((unsigned)device_count));
+		if (context < 0)
+			return;
+		streams_start(context);
+		stream_make(context);
+		say("context %d is made", context);
+		return;
+	}
+	clock = context_clock(context);
+	context_destroy(context);
+	host_knows(&clock);
+	streams_forget(context);
+	events_forget(context);
+	buffers_forget(context);
+	say("context %d is destroyed", context);
+}
+
+static void pool_attributes(cudaMemPool_t pool)
+{
+	uint64_t used = 0, threshold = draw(2) == 0 ? 0 : 4u << 20;
+	int on = (int)draw(2);
+
+	SAY_CODE(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+	if (!say_is_small())
+		say("used %llu", (unsigned long long)used);
+	SAY_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+	SAY_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &on));
+}
+
+void life_pool(int stream)
+{
+	int device = contexts[streams[stream].context].device;
+	cudaMemPool_t pool;
+
+	NEED_OK(cudaDeviceGetDefaultMemPool(&pool, device));
+	if (draw(2) == 0)
+		pool = pool_own(device);
+	switch (draw(4)) {
+	case 0:
+		pool_attributes(pool);
+		break;
+	case 1:
+		SAY_CODE(cudaMemPoolTrimTo(pool, draw(2) == 0 ? 0 : 1 << 20));
+		break;
+	case 2:
+		pool_set_current(device, draw(2) == 0);
+		break;
+	default:
+		if (!pool_in_use(device))
+			pool_drop(device);
+	}
+}
+
+void life_fork(int stream)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	(void)stream;
+	if (child == 0) {
+		void *memory;
+
+		_exit(cudaMalloc(&memory, 4096) != cudaSuccess ? 3 : 4);
+	}
+	if (child > 0)
+		waitpid(child, &status, 0);
+	say("child: %d", WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status));
+}
+
+static void ask_pointer(struct buffer *buffer)
+{
+	uint32_t *inside = buffer->words + draw((uint32_t)buffer->count);
+	struct cudaPointerAttributes attributes;
+	CUdeviceptr base = 0;
+	size_t size_bytes = 0;
+	int error;
+
+	NEED_OK(cudaPointerGetAttributes(&attributes, inside));
+	error = (int)cuMemGetAddressRange(&base, &size_bytes, (CUdeviceptr)inside);
+	if (say_is_small())
+		return;
+	say("buffer %d: type %d, device %d, itself %d, range %d: %d, %zu bytes", buffer_number(buffer), attributes.type,
+	    attributes.device, attributes.devicePointer == inside, error, base == (CUdeviceptr)buffer->words,
+	    size_bytes);
+}
+
+void life_ask(int stream)
+{
+	struct buffer *buffer = buffer_pick(streams[stream].context);
+	size_t free_bytes, total_bytes;
+
+	if (buffer != NULL)
+		ask_pointer(buffer);
+	NEED_OK(cudaMemGetInfo(&free_bytes, &total_bytes));
+	say("free is at most all: %d", free_bytes <= total_bytes);
+}

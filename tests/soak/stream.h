@@ -1,0 +1,70 @@
+/* Streams, and what is known of the order of work.
+ *
+ * A stream's clock names all operations that come before the next one submitted to it; the host's clock those that the
+ * host knows to be complete. The rules by which work is ordered are here and nowhere else: streams, events, host waits,
+ * and the legacy default stream with the blocking streams of its context. `stream_order` and `host_await` add what is
+ * missing, in one of the many ways there are, and nothing where a rule suffices. */
+#ifndef SOAK_STREAM_H
+#define SOAK_STREAM_H
+
+#include <cuda_runtime_api.h>
+
+#include "tests/soak/clock.h"
+
+enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
+
+struct stream {
+	cudaStream_t handle;
+	enum stream_kind kind;
+	int context;
+	int thread; /* PER_THREAD: of the crew; else -1 */
+	bool alive; /* the handle is valid */
+	uint32_t submitted;
+	struct clock clock;
+};
+
+extern struct stream streams[STREAMS_MAX];
+extern unsigned stream_count; /* ever made */
+extern struct clock host;
+
+/* Copies to the host that are complete because a cudaFree waited for them; covers less than a real wait. */
+extern struct clock host_copies;
+
+/* The default streams of a context. */
+void streams_start(int context);
+void streams_forget(int context);
+
+/* Of the kinds that programs make; -1 when a program has had its share. */
+int stream_make(int context);
+
+/* The handle goes, what is queued stays. */
+void stream_destroy(int stream);
+
+/* A stream with a valid handle, by draw; of that context unless -1. */
+int stream_pick(int context);
+
+/* One of those that programs make, or -1. */
+int stream_pick_made(void);
+
+/* The number of one more operation on the stream: call it once for each. */
+uint32_t stream_submit(int stream);
+
+/* Afterwards all that `needed` names comes before what is submitted next. */
+void stream_order(int stream, const struct clock *needed);
+
+/* Afterwards it is complete, and the host knows. */
+void host_await(const struct clock *needed);
+void host_knows(const struct clock *clock);
+
+/* Everything in the context, or everywhere. */
+void context_await(int context);
+void host_await_all(void);
+
+/* The host waits for that stream, or looks until it is idle. */
+void stream_await(int stream);
+void stream_poll(int stream);
+
+/* All that was submitted to the context. */
+struct clock context_clock(int context);
+
+#endif
