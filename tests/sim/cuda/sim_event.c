@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/cuda/sim_capture.h"
+#include "tests/sim/cuda/sim_event_share.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_sched.h"
@@ -17,25 +18,32 @@ struct sim_event {
 	bool recorded;
 	struct sim_point *points; /* of the newest record: one, or one per stream for a whole context */
 	unsigned point_count;
-	struct sim_stamp *stamp;     /* of the newest record */
-	struct sim_capture *capture; /* that the newest record is part of; NULL = none, and then no points */
-	struct sim_place place;	     /* in the capture */
-	struct sim_event *next;	     /* in the list of all */
-	struct sim_event **link;     /* what points to us there */
+	struct sim_stamp *stamp;       /* of the newest record */
+	struct sim_capture *capture;   /* that the newest record is part of; NULL = none, and then no points */
+	struct sim_place place;	       /* in the capture */
+	struct sim_event_share *share; /* of an interprocess event; NULL = none */
+	uint64_t own_record;	       /* the number there of the newest record that is ours */
+	struct sim_event *next;	       /* in the list of all */
+	struct sim_event **link;       /* what points to us there */
 };
 
 /* When a record ran; outlives the event while its operation is queued. */
 struct sim_stamp {
 	unsigned refs;
-	uint64_t time_ns; /* 0 = has not run */
+	uint64_t time_ns;	       /* 0 = has not run */
+	struct sim_event_share *share; /* of an interprocess event */
+	uint64_t number;	       /* there */
+	unsigned left;		       /* operations of this record that have not run */
 };
 
 static struct sim_event *events;
 
 static void stamp_put(struct sim_stamp *stamp)
 {
-	if (stamp && --stamp->refs == 0)
-		free(stamp);
+	if (!stamp || --stamp->refs)
+		return;
+	sim_event_share_put(stamp->share);
+	free(stamp);
 }
 
 static void event_clear(struct sim_event *event)
@@ -61,6 +69,7 @@ static void event_free(struct sim_event *event)
 		event->next->link = event->link;
 	sim_handle_remove(event);
 	event_clear(event);
+	sim_event_share_put(event->share);
 	free(event);
 }
 
@@ -75,10 +84,22 @@ void sim_event_forget(const struct sim_ctx *ctx)
 	}
 }
 
-void sim_event_await(struct sim_op *op, const struct sim_event *event)
+/* Another process made the newest record. */
+static bool event_foreign(const struct sim_event *event)
 {
+	return event->share && sim_event_share_newest(event->share) != event->own_record;
+}
+
+struct sim_op *sim_event_wait_op(const struct sim_event *event)
+{
+	struct sim_op *op;
+
+	if (event_foreign(event))
+		return sim_event_share_wait_op(event->share, sim_event_share_newest(event->share));
+	op = sim_op_new(SIM_OP_WAIT, 0);
 	for (unsigned i = 0; i < event->point_count; i++)
 		sim_op_after(op, event->points[i]);
+	return op;
 }
 
 CUresult sim_event_capture_wait(const struct sim_event *event, struct sim_stream *stream, bool *ret_captured)
@@ -91,6 +112,8 @@ CUresult sim_event_capture_wait(const struct sim_event *event, struct sim_stream
 
 static bool event_reached(const struct sim_event *event)
 {
+	if (event_foreign(event))
+		return sim_event_share_reached(event->share, sim_event_share_newest(event->share));
 	for (unsigned i = 0; i < event->point_count; i++) {
 		if (!sim_point_reached(event->points[i]))
 			return false;
@@ -107,9 +130,27 @@ static CUresult event_find(CUevent handle, struct sim_event **ret_event)
 	return (*ret_event)->ctx->sticky;
 }
 
+static struct sim_event *event_new(struct sim_ctx *ctx, unsigned flags, struct sim_event_share *share)
+{
+	struct sim_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		abort();
+	event->ctx = ctx;
+	event->flags = flags;
+	event->share = share;
+	event->next = events;
+	event->link = &events;
+	if (events)
+		events->link = &event->next;
+	events = event;
+	sim_handle_add(event, SIM_KIND_EVENT);
+	return event;
+}
+
 CUresult cuEventCreate(CUevent *handle, unsigned flags)
 {
-	struct sim_event *event;
+	struct sim_event_share *share = NULL;
 	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuEventCreate);
@@ -118,18 +159,40 @@ CUresult cuEventCreate(CUevent *handle, unsigned flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
 		return CUDA_ERROR_INVALID_VALUE;
-	event = calloc(1, sizeof(*event));
-	if (!event)
-		abort();
-	event->ctx = ctx;
-	event->flags = flags;
-	event->next = events;
-	event->link = &events;
-	if (events)
-		events->link = &event->next;
-	events = event;
-	sim_handle_add(event, SIM_KIND_EVENT);
-	*handle = (CUevent)event;
+	if (flags & CU_EVENT_INTERPROCESS) {
+		share = sim_event_share_new();
+		if (!share)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*handle = (CUevent)event_new(ctx, flags, share);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *ret_handle, CUevent handle)
+{
+	struct sim_event *event;
+
+	SIM_ENTER(cuIpcGetEventHandle);
+	SIM_TRY(event_find(handle, &event));
+	if (!ret_handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!event->share)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ret_handle = sim_event_share_handle(event->share);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle handle)
+{
+	struct sim_event_share *share;
+	struct sim_ctx *ctx;
+
+	SIM_ENTER(cuIpcOpenEventHandle);
+	SIM_TRY(sim_ctx_current(&ctx));
+	if (!ret_event)
+		return CUDA_ERROR_INVALID_VALUE;
+	SIM_TRY(sim_event_share_open(&handle, &share));
+	*ret_event = (CUevent)event_new(ctx, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, share);
 	return CUDA_SUCCESS;
 }
 
@@ -145,7 +208,11 @@ CUresult cuEventDestroy_v2(CUevent handle)
 
 static void record_run(struct sim_op *op)
 {
-	(*(struct sim_stamp **)op->payload)->time_ns = sim_sched_now_ns();
+	struct sim_stamp *stamp = *(struct sim_stamp **)op->payload;
+
+	stamp->time_ns = sim_sched_now_ns();
+	if (--stamp->left == 0 && stamp->share)
+		sim_event_share_done(stamp->share, stamp->number);
 }
 
 static void record_drop(struct sim_op *op)
@@ -175,6 +242,10 @@ static void event_begin_record(struct sim_event *event, unsigned streams)
 	if (!event->points || !event->stamp)
 		abort();
 	event->stamp->refs = 1;
+	event->stamp->left = streams;
+	if (event->share)
+		event->own_record = event->stamp->number = sim_event_share_record(event->share);
+	event->stamp->share = sim_event_share_get(event->share);
 }
 
 struct sim_op *sim_event_record_op(struct sim_event *event, struct sim_stream *stream)
@@ -255,12 +326,8 @@ CUresult cuCtxWaitEvent(CUcontext ctx_handle, CUevent handle)
 	if (!sim_handle_is(ctx, SIM_KIND_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	SIM_TRY(sim_capture_ask_ctx(ctx));
-	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next) {
-		struct sim_op *op = sim_op_new(SIM_OP_WAIT, 0);
-
-		sim_event_await(op, event);
-		sim_stream_submit(stream, op);
-	}
+	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next)
+		sim_stream_submit(stream, sim_event_wait_op(event));
 	return CUDA_SUCCESS;
 }
 
@@ -279,6 +346,16 @@ CUresult cuEventQuery(CUevent handle)
 	return CUDA_ERROR_NOT_READY;
 }
 
+/* On a stream of its own: it may go away meanwhile. */
+static void event_reach_foreign(const struct sim_event *event)
+{
+	struct sim_stream *lane = sim_stream_new_lane(event->ctx);
+
+	sim_stream_submit(lane, sim_event_wait_op(event));
+	sim_sched_reach(sim_stream_tail(lane));
+	sim_stream_put(lane);
+}
+
 CUresult cuEventSynchronize(CUevent handle)
 {
 	struct sim_event *event;
@@ -289,7 +366,10 @@ CUresult cuEventSynchronize(CUevent handle)
 	SIM_TRY(event_find(handle, &event));
 	SIM_TRY(sim_capture_ask_event(event->capture));
 	ctx = event->ctx;
-	sim_sched_reach_all(event->points, event->point_count);
+	if (event_foreign(event))
+		event_reach_foreign(event);
+	else
+		sim_sched_reach_all(event->points, event->point_count);
 	sim_pool_settle();
 	return ctx->sticky;
 }

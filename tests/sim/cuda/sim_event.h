@@ -8,8 +8,8 @@
 
 struct sim_event;
 
-/* The operation starts only after the newest record of the event. */
-void sim_event_await(struct sim_op *op, const struct sim_event *event);
+/* An operation that waits for the newest record of the event. */
+struct sim_op *sim_event_wait_op(const struct sim_event *event);
 
 /* A record of the event, to be submitted to the stream at once. */
 struct sim_op *sim_event_record_op(struct sim_event *event, struct sim_stream *stream);

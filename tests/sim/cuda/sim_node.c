@@ -224,15 +224,10 @@ static struct sim_op *launch_op(const struct sim_node *node)
 
 static struct sim_op *event_op(CUevent handle, struct sim_stream *record_on)
 {
-	struct sim_op *op;
-
 	if (!sim_handle_is(handle, SIM_KIND_EVENT))
 		return sim_op_new(SIM_OP_WAIT, 0);
-	if (record_on)
-		return sim_event_record_op((struct sim_event *)handle, record_on);
-	op = sim_op_new(SIM_OP_WAIT, 0);
-	sim_event_await(op, (struct sim_event *)handle);
-	return op;
+	return record_on ? sim_event_record_op((struct sim_event *)handle, record_on)
+			 : sim_event_wait_op((struct sim_event *)handle);
 }
 
 struct sim_op *sim_node_op(const struct sim_node *node, unsigned number, struct sim_stream *stream)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_shadow.h"
@@ -137,6 +138,8 @@ void sim_range_free(struct sim_range *range)
 {
 	if (range->kind == SIM_RANGE_DEVICE || range->kind == SIM_RANGE_MANAGED)
 		sim_device_discharge(range->device, sim_pages_round(range->size_bytes));
+	if (range->shared_fd)
+		close(range->shared_fd);
 	if (range->kind != SIM_RANGE_REGISTERED)
 		sim_pages_unmap(range->start, range->size_bytes);
 	sim_range_remove(range);

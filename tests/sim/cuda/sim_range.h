@@ -18,6 +18,7 @@ enum sim_range_kind {
 	SIM_RANGE_REGISTERED, /* cuMemHostRegister: the memory is the program's */
 	SIM_RANGE_POOL,	      /* cuMemAllocAsync: belongs to its pool */
 	SIM_RANGE_VMM,	      /* cuMemMap: one mapping */
+	SIM_RANGE_IPC,	      /* cuIpcOpenMemHandle: another process's, mapped here; dies with its context */
 	SIM_RANGE_GRAPH	      /* an allocation node's: sim_graph_memory.h */
 };
 
@@ -31,6 +32,7 @@ struct sim_range {
 	uint64_t buffer_id;		 /* never reused */
 	bool freed;			 /* DEVICE: by cuMemFreeAsync, but its stream has not got there */
 	unsigned flags;			 /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
+	int shared_fd;			 /* DEVICE: of the file behind it once it was exported; 0 = it was not */
 	struct sim_pool *pool;		 /* POOL */
 	struct sim_block *block;	 /* POOL */
 	struct sim_physical *memory;	 /* VMM */

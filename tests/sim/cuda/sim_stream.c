@@ -224,7 +224,6 @@ SIM_TWIN(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
 SIM_TWIN(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent event, unsigned flags), (handle, event, flags))
 {
 	struct sim_stream *stream;
-	struct sim_op *op;
 	bool captured;
 
 	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
@@ -241,9 +240,7 @@ SIM_TWIN(cuStreamWaitEvent, _ptsz, (CUstream handle, CUevent event, unsigned fla
 		if (captured)
 			return CUDA_SUCCESS;
 	}
-	op = sim_op_new(SIM_OP_WAIT, 0);
-	sim_event_await(op, (struct sim_event *)event);
-	sim_stream_submit(stream, op);
+	sim_stream_submit(stream, sim_event_wait_op((struct sim_event *)event));
 	return CUDA_SUCCESS;
 }
 

@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pages.h"
-
-/* Descriptors of handles keep out of the way of the program's own small numbers. */
-#define FD_FIRST 4096
 
 struct reservation {
 	uintptr_t start;
@@ -132,25 +128,6 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 	return CUDA_SUCCESS;
 }
 
-/* Thousands of handles are normal here and are no descriptors on a real driver: lift the soft limit once. */
-static int fd_hide(int fd)
-{
-	static bool lifted;
-	struct rlimit limit;
-	int high;
-
-	if (!lifted && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-		lifted = true;
-	}
-	high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FD_FIRST) : -1;
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
-
 static CUresult physical_new(struct sim_device *device, size_t size_bytes, const CUmemAllocationProp *prop, int fd,
 			     CUmemGenericAllocationHandle *ret_handle)
 {
@@ -181,10 +158,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t size_bytes
 	if (!ret_handle || flags || size_bytes == 0 || !aligned(size_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	SIM_TRY(sim_device_charge(device, size_bytes));
-	fd = fd_hide(memfd_create("gpushim-sim", MFD_CLOEXEC));
-	if (fd < 0 || ftruncate(fd, (off_t)size_bytes) != 0) {
-		if (fd >= 0)
-			close(fd);
+	fd = sim_pages_file(size_bytes);
+	if (fd < 0) {
 		sim_device_discharge(device, size_bytes);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -390,7 +365,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle
 		return CUDA_ERROR_INVALID_VALUE;
 	if (fstat((int)(intptr_t)os_handle, &file) != 0 || !S_ISREG(file.st_mode) || !aligned((size_t)file.st_size))
 		return CUDA_ERROR_INVALID_VALUE;
-	fd = fcntl((int)(intptr_t)os_handle, F_DUPFD_CLOEXEC, FD_FIRST);
+	fd = fcntl((int)(intptr_t)os_handle, F_DUPFD_CLOEXEC, SIM_PAGES_FD_FIRST);
 	if (fd < 0)
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	SIM_TRY(physical_new(device, (size_t)file.st_size, &prop, fd, ret_handle));

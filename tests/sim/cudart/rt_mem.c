@@ -210,3 +210,18 @@ cudaError_t cudaIpcCloseMemHandle(void *pointer)
 	RT_ENTER();
 	return rt_result(rt.cuIpcCloseMemHandle(DEVICE(pointer)));
 }
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
+{
+	RT_ENTER();
+	return rt_result(rt.cuIpcGetEventHandle((CUipcEventHandle *)handle, event));
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
+{
+	CUipcEventHandle same;
+
+	RT_ENTER();
+	memcpy(&same, &handle, sizeof(same));
+	return rt_result(rt.cuIpcOpenEventHandle(event, same));
+}
