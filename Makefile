@@ -290,7 +290,7 @@ test-quick: all
 .PHONY: soak
 SEED   ?= 1
 ROUNDS ?= 100
-soak: lib sim tests
+soak: lib check-lib sim tests
 	@nice tests/soak/soak.py --build $(O) --seed $(SEED) --rounds $(ROUNDS)
 
 tidy: lib

@@ -292,7 +292,7 @@ static int allocate(struct buffer *buffer, int stream)
 void buffer_make(struct buffer *buffer, int stream, enum buffer_kind kind, uint64_t count)
 {
 	const struct buffer_kind_info *info = &buffer_kinds[kind];
-	int context = streams[stream].context;
+	int context = streams[stream].context, error;
 
 	/* Host memory is to outlive the contexts that the program makes. */
 	if (info->host)
@@ -303,7 +303,8 @@ void buffer_make(struct buffer *buffer, int stream, enum buffer_kind kind, uint6
 	    pool_is_current[contexts[context].device])
 		buffer->pool = contexts[context].device;
 	context_enter(context);
-	if (say_allocated(info->name, buffer->size_bytes, allocate(buffer, stream))) {
+	error = allocate(buffer, stream);
+	if (say_allocated(info->name, count * 4, error)) {
 		if (info->device)
 			shadow_owner(buffer->words, buffer->size_bytes,
 				     info->ordered ? (void *)streams[stream].handle : SIM_SHADOW_ANY);

@@ -54,6 +54,24 @@ void crew_run(int thread, void (*run)(void *), void *argument)
 	pthread_mutex_unlock(&lock);
 }
 
+void crew_run_all(void (*run)(void *), void *const arguments[CREW])
+{
+	int done[CREW] = {0};
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < CREW; i++)
+		if (i != self)
+			jobs[i] = (struct job){run, arguments[i], &done[i]};
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	run(arguments[self]);
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < CREW; i++)
+		if (i != self)
+			serve_until(&done[i]);
+	pthread_mutex_unlock(&lock);
+}
+
 static void *crew_main(void *number)
 {
 	static const int never;

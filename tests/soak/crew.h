@@ -8,6 +8,9 @@ enum { CREW = 3 };
 
 void crew_start(void);
 void crew_run(int thread, void (*job)(void *), void *argument);
+
+/* All at once, each with its own argument; returns when the last is done. */
+void crew_run_all(void (*job)(void *), void *const arguments[CREW]);
 int crew_self(void);
 
 #endif

@@ -12,6 +12,7 @@
  *   PROGRAM_SMALL=1      memory may be short: codes of allocations are not printed
  *   PROGRAM_RELAXED=1    does not rely on cudaFree to wait for copies to the host (free_sync:never)
  *   PROGRAM_TRACE=1      prints at once, to see how far it gets */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "tests/soak/event.h"
 #include "tests/soak/kernels.h"
 #include "tests/soak/life.h"
+#include "tests/soak/parallel.h"
 #include "tests/soak/refused.h"
 #include "tests/soak/say.h"
 #include "tests/soak/work.h"
@@ -104,7 +106,8 @@ static void op_wait(int stream)
 	X(work_copy_then_free, 6)                                                                                      \
 	X(work_host_function, 5)                                                                                       \
 	X(work_on_host, 8)                                                                                             \
-	X(work_handshake, 1)                                                                                           \
+	X(work_handshake, 3)                                                                                           \
+	X(parallel_work, 2)                                                                                            \
 	X(capture_one, 6)                                                                                              \
 	X(op_stream_make, 8)                                                                                           \
 	X(op_stream_destroy, 5)                                                                                        \
@@ -134,6 +137,8 @@ enum { OPERATION_COUNT = sizeof(operations) / sizeof(operations[0]) };
 static unsigned weights[OPERATION_COUNT];
 static bool skipped[OPERATIONS_MAX];
 
+static bool handshakes; /* the program watches memory */
+
 /* Programs differ in what they do much of: the rare combinations come from doing few things often. */
 static void taste(void)
 {
@@ -141,6 +146,10 @@ static void taste(void)
 
 	for (unsigned i = 0; i < OPERATION_COUNT; i++)
 		weights[i] = operations[i].weight * (i < 3 ? 1 + draw(2) : factors[draw(5)]);
+	handshakes = draw(4) == 0;
+	for (unsigned i = 0; i < OPERATION_COUNT && !handshakes; i++)
+		if (operations[i].run == work_handshake)
+			weights[i] = 0;
 	buffers_start();
 }
 
@@ -155,6 +164,19 @@ static unsigned operation_draw(void)
 	return picked;
 }
 
+/* The checking build of gpushim walks over its books. */
+static void check_walk(void)
+{
+	static unsigned (*walk)(void);
+	static bool asked;
+
+	if (!asked)
+		*(void **)&walk = dlsym(RTLD_DEFAULT, "gpushim_check_walk");
+	asked = true;
+	if (walk != NULL)
+		walk();
+}
+
 struct step {
 	unsigned operation;
 	int stream;
@@ -166,6 +188,8 @@ static void step_run(void *argument)
 
 	context_enter(streams[step->stream].context);
 	operations[step->operation].run(step->stream);
+	if (way(8) == 0)
+		check_walk();
 }
 
 static void step(uint64_t seed, unsigned number)
@@ -251,13 +275,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s SEED\n", argv[0]);
 		return 2;
 	}
-	/* The simulated device gets on by itself soon when the host only watches memory. */
-	setenv("SIM_IDLE_MS", "2", 0);
 	if (getenv("PROGRAM_TRACE") != NULL)
 		setvbuf(stdout, NULL, _IOLBF, 0);
 	skip_read(getenv("PROGRAM_SKIP"));
 	draw_begin(seed, OPERATIONS_MAX);
 	taste();
+	/* The simulated device gets on by itself soon when the host only watches memory. Elsewhere time plays no part. */
+	if (handshakes)
+		setenv("SIM_IDLE_MS", "2", 0);
 	count = 60 + draw(180);
 	ending = draw(8);
 	if (getenv("PROGRAM_OPS") != NULL)

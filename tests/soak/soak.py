@@ -54,6 +54,7 @@ SIM = {
     "policy": ["late", "in-order", "random", "starve", "priority"],
     "memory": ["1G", "64M", "24M"],
     "driver": ["13000", "12040"],
+    "shim": ["release", "check"],
 }
 SMALL = {("memory", "64M"), ("memory", "24M"), ("memory_limit", "64M"), ("memory_limit", "8M"),
          ("per_process_memory_fraction", "0.1")}
@@ -97,12 +98,13 @@ class Soak:
         self.options = options
         self.build = os.path.realpath(options.build)
         self.program = options.program or os.path.join(self.build, "tests", "soak", "program")
-        self.shim = options.shim or os.path.join(self.build, "libgpushim.so")
+        self.shims = {"release": options.shim or os.path.join(self.build, "libgpushim.so"),
+                      "check": options.shim or os.path.join(self.build, "check", "libgpushim.so")}
         self.lock = threading.Lock()
         self.runs = self.operations = self.seeds = self.failures = 0
         self.pairs = set()
         self.started = time.monotonic()
-        for path in (self.program, self.shim, os.path.join(self.build, "sim", "libcuda.so.1")):
+        for path in (self.program, *self.shims.values(), os.path.join(self.build, "sim", "libcuda.so.1")):
             if not os.path.exists(path):
                 sys.exit(f"soak: no {path}; run make")
 
@@ -110,6 +112,8 @@ class Soak:
         folder = tempfile.mkdtemp(prefix="soak.")
         env = {key: value for key, value in os.environ.items()
                if not key.startswith(("SIM_", "GPUSHIM_", "PYTORCH_", "PROGRAM_", "LD_PRELOAD"))}
+        if "SIM_STATS" in os.environ:
+            env["SIM_STATS"] = os.environ["SIM_STATS"]
         env.update(LD_LIBRARY_PATH=os.path.join(self.build, "sim"), SIM_POLICY=run.sim["policy"],
                    SIM_SEED=run.sim["seed"], SIM_MEMORY=run.sim["memory"], SIM_DRIVER_VERSION=run.sim["driver"],
                    SIM_DEVICES="2" if seed % 4 == 0 else "1")
@@ -119,7 +123,7 @@ class Soak:
             if on:
                 env[name] = on if isinstance(on, str) else "1"
         if run.settings is not None:
-            env["LD_PRELOAD"] = self.shim
+            env["LD_PRELOAD"] = self.shims[run.sim["shim"]]
             env["GPUSHIM_ALLOC_CONF"] = ",".join(f"{key}:{value}" for key, value in run.settings.items())
         try:
             done = subprocess.run([self.program, str(seed)], env=env, cwd=folder, stdin=subprocess.DEVNULL,
@@ -176,7 +180,8 @@ class Soak:
 
         def sim():
             return {"policy": generator.choice(SIM["policy"]), "seed": str(generator.randrange(1 << 30)),
-                    "memory": generator.choice(SIM["memory"] + ["1G"]), "driver": generator.choice(SIM["driver"])}
+                    "memory": generator.choice(SIM["memory"] + ["1G"]), "driver": generator.choice(SIM["driver"]),
+                    "shim": generator.choice(SIM["shim"])}
 
         yield Run(None, dict(sim(), policy=generator.choice(SIM["policy"][2:])))
         yield Run({}, dict(sim(), memory="1G"))
@@ -330,11 +335,11 @@ def main():
     parser.add_argument("--stop", action="store_true", help="at the first failure")
     parser.add_argument("--shrink", type=float, default=40, help="seconds to make the first failure small; 0: do not")
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
-    parser.add_argument("--shim", help="another libgpushim.so")
+    parser.add_argument("--shim", help="another libgpushim.so, in place of both builds")
     parser.add_argument("--program", help="another program")
     parser.add_argument("--conf", help="these settings: one run, compared")
     parser.add_argument("--no-shim", action="store_true", help="one run without gpushim, compared")
-    parser.add_argument("--sim", default="", help="policy=,seed=,memory=,driver= for that run")
+    parser.add_argument("--sim", default="", help="policy=,seed=,memory=,driver=,shim= for that run")
     parser.add_argument("--skip", default="", help="operations to leave out of that run")
     parser.add_argument("--verbose", action="store_true", help="what that run prints")
     parser.add_argument("--check-settings", action="store_true", help="that every setting is tried or left out on purpose")
@@ -344,7 +349,7 @@ def main():
     soak = Soak(options)
     if options.conf is None and not options.no_shim:
         return soak.loop()
-    sim = {"policy": "late", "seed": "1", "memory": "1G", "driver": "13000"}
+    sim = {"policy": "late", "seed": "1", "memory": "1G", "driver": "13000", "shim": "release"}
     sim.update(pairs_of(options.sim, "="))
     return soak.single(Run(None if options.no_shim else pairs_of(options.conf, ":"), sim))
 
