@@ -2,11 +2,12 @@
  * held), publish or abandon. */
 #include "allocator/arena.h"
 
+#include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/fit.h"
 #include "allocator/live.h"
 #include "allocator/segment.h"
-#include "allocator/tree.h"
+#include "allocator/starts.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/log.h"
@@ -41,16 +42,21 @@ static bool is_passing(int error)
 /* Makes the addresses one hole of the pool, and its expandable segment. ALLOCATOR lock held. */
 static int pool_open(struct gsa *allocator, enum gsa_pool pool, uint64_t address, uint64_t size_bytes)
 {
+	unsigned shift = pool == GSA_POOL_LARGE ? GSA_LARGE_UNIT_SHIFT : GSA_SMALL_UNIT_SHIFT;
 	struct gsa_block *block = gsb_slab_take(&allocator->block_slab);
 	struct gsa_segment *segment = NULL;
 	int error = GS_E_NO_HOST_MEMORY;
 
 	if (block == NULL)
 		return error;
+	error = gsa_starts_init(&allocator->starts[pool], address, size_bytes, shift);
+	if (error != GS_OK)
+		goto give_block;
+	error = GS_E_NO_HOST_MEMORY;
 	if (allocator->options.expandable) {
 		segment = gsb_slab_take(&allocator->segment_slab);
 		if (segment == NULL)
-			goto give_block;
+			goto end_starts;
 		*segment = (struct gsa_segment){
 		    .kind = GSA_SEGMENT_EXPANDABLE, .pool = pool, .address = address, .first = block};
 		error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, address, segment);
@@ -59,6 +65,7 @@ static int pool_open(struct gsa *allocator, enum gsa_pool pool, uint64_t address
 	}
 	block->address = address;
 	block->size_bytes = size_bytes;
+	gsa_starts_add(&allocator->starts[pool], block);
 	gsa_block_settle(allocator, block, GSA_BLOCK_UNMAPPED, NULL);
 	allocator->first[pool] = block;
 	allocator->expandable[pool] = segment;
@@ -66,6 +73,8 @@ static int pool_open(struct gsa *allocator, enum gsa_pool pool, uint64_t address
 
 give_segment:
 	gsb_slab_give(&allocator->segment_slab, segment);
+end_starts:
+	gsa_starts_fini(&allocator->starts[pool]);
 give_block:
 	gsb_slab_give(&allocator->block_slab, block);
 	return error;
@@ -83,6 +92,7 @@ static void pool_close(struct gsa *allocator, enum gsa_pool pool)
 	}
 	gsa_block_leave(allocator, block);
 	gsb_slab_give(&allocator->block_slab, block);
+	gsa_starts_fini(&allocator->starts[pool]);
 	allocator->expandable[pool] = NULL;
 	allocator->first[pool] = NULL;
 }
@@ -123,12 +133,12 @@ static int arena_reserve(struct gsa *allocator)
 static struct gsa_block *choose_hole(struct gsa *allocator, const struct gsa_want *want, uint64_t *ret_least_bytes)
 {
 	struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
-	struct gsa_block *holes = allocator->holes[want->pool];
+	const struct gsa_bins *holes = &allocator->holes[want->pool];
 	uint64_t size_bytes = want->size_bytes;
-	struct gsa_block *hole = gsa_tree_above(holes, 0, 0);
+	struct gsa_block *hole = gsa_bins_from(holes, 0);
 	struct gsa_block *best = NULL;
 
-	for (; hole != NULL; hole = gsa_tree_above(holes, hole->size_bytes, hole->address + 1)) {
+	for (; hole != NULL; hole = gsa_bins_next(holes, hole)) {
 		bool expandable = allocator->options.expandable;
 		uint64_t before_bytes = expandable ? gsa_fit_before(hole, tag) : 0;
 		uint64_t least_bytes;
@@ -366,32 +376,24 @@ int gsa_arena_grow(struct gsa *allocator, const struct gsa_want *want, struct gs
 	return error;
 }
 
-/* The last handle that lies wholly in the block. */
-static struct gsa_handle *handle_within(struct gsa *allocator, const struct gsa_block *block)
-{
-	struct gsa_handle *handle = gsa_map_floor(&allocator->handles, gsa_block_end(block) - 1);
-
-	if (handle->address + handle->size_bytes > gsa_block_end(block) && handle->address > block->address)
-		handle = gsa_map_floor(&allocator->handles, handle->address - 1);
-	return handle->address >= block->address && handle->address + handle->size_bytes <= gsa_block_end(block)
-		   ? handle
-		   : NULL;
-}
-
-/* Detaches the memory of one idle handle, the next in descending order of (block size, address) from *cursor on.
- * ALLOCATOR lock held. */
-static struct gsa_block *detach_idle(struct gsa *allocator, struct gsa_block *idle, struct span *cursor,
+/* Detaches the memory of one idle handle, the last one below *cursor but not below least_address. ALLOCATOR lock
+ * held. */
+static struct gsa_block *detach_idle(struct gsa *allocator, enum gsa_pool pool, uint64_t *cursor,
 				     struct gsa_handle **ret_handle)
 {
-	struct gsa_block *block = gsa_tree_below(idle, cursor->size_bytes, cursor->address);
-	struct gsa_handle *handle = NULL;
+	struct gsa_handle *handle;
+	struct gsa_block *block = NULL;
 
-	while (block != NULL && block->size_bytes >= allocator->options.granularity_bytes &&
-	       (handle = handle_within(allocator, block)) == NULL)
-		block = gsa_tree_below(idle, block->size_bytes, block->address);
-	if (handle == NULL || gsb_slab_reserve(&allocator->block_slab, 2) != GS_OK)
+	for (; block == NULL; *cursor = handle->address) {
+		handle = gsa_map_floor(&allocator->handles, *cursor - 1);
+		if (handle == NULL || handle->address < allocator->starts[pool].address)
+			return NULL;
+		block = gsa_starts_find(&allocator->starts[pool], handle->address);
+		if (block->state != GSA_BLOCK_IDLE || handle->address + handle->size_bytes > gsa_block_end(block))
+			block = NULL;
+	}
+	if (gsb_slab_reserve(&allocator->block_slab, 2) != GS_OK)
 		return NULL;
-	*cursor = (struct span){.address = block->address, .size_bytes = block->size_bytes};
 	if (handle->address > block->address)
 		block = gsa_block_cut(allocator, block, handle->address - block->address);
 	if (handle->size_bytes < block->size_bytes)
@@ -402,7 +404,7 @@ static struct gsa_block *detach_idle(struct gsa *allocator, struct gsa_block *id
 }
 
 /* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. */
-static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, struct span *cursor)
+static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t *cursor)
 {
 	struct gsa_block *block = NULL;
 	struct gsa_segment *segment = NULL;
@@ -414,7 +416,7 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 	gsb_lock_acquire(&allocator->grow_lock);
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
-		block = detach_idle(allocator, allocator->idle[pool], cursor, &handle);
+		block = detach_idle(allocator, pool, cursor, &handle);
 	if (block == NULL)
 		goto unlock;
 	address = block->address;
@@ -459,7 +461,7 @@ uint64_t gsa_arena_trim(struct gsa *allocator, uint64_t keep_bytes)
 	uint64_t bytes;
 
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
-		struct span cursor = {.address = 0, .size_bytes = UINT64_MAX};
+		uint64_t cursor = allocator->starts[pool].address + allocator->starts[pool].size_bytes;
 
 		while ((bytes = trim_once(allocator, pool, keep_bytes, &cursor)) > 0)
 			given_bytes += bytes;
@@ -478,6 +480,8 @@ void gsa_arena_fini(struct gsa *allocator)
 		if (allocator->ops.unmap(allocator->device, handle->address, handle->size_bytes) == GS_OK)
 			allocator->ops.release(allocator->device, handle->value);
 	allocator->ops.unreserve(allocator->device, allocator->arena_address, allocator->options.arena_bytes);
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
+		gsa_starts_fini(&allocator->starts[pool]);
 }
 
 int gsa_access_changed(struct gsa *allocator)

@@ -10,8 +10,8 @@
  * took what it was to be joined with: call again. */
 int gsa_arena_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
-/* Unmaps and releases handles that lie wholly in idle memory, those in the largest blocks first, until at most
- * keep_bytes are idle. Returns the bytes given back. */
+/* Unmaps and releases handles that lie wholly in idle memory, from the end of the pools to their beginning, until at
+ * most keep_bytes are idle. Returns the bytes given back. */
 uint64_t gsa_arena_trim(struct gsa *allocator, uint64_t keep_bytes);
 
 /* No growth in the arena from now on; says so. */

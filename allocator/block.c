@@ -1,16 +1,23 @@
 /* See block.h. */
 #include "allocator/block.h"
 
+#include "allocator/bins.h"
+#include "allocator/starts.h"
 #include "allocator/stats.h"
 #include "allocator/tag.h"
-#include "allocator/tree.h"
 #include "shim/base/assert.h"
 
-static struct gsa_block **tree_of(struct gsa *allocator, const struct gsa_block *block)
+/* Of a block in the arena. */
+static enum gsa_pool pool_at(const struct gsa *allocator, const struct gsa_block *block)
+{
+	return block->address < allocator->small_address ? GSA_POOL_LARGE : GSA_POOL_SMALL;
+}
+
+static struct gsa_bins *bins_of(struct gsa *allocator, const struct gsa_block *block)
 {
 	if (block->state == GSA_BLOCK_UNMAPPED)
-		return &allocator->holes[block->address < allocator->small_address ? GSA_POOL_LARGE : GSA_POOL_SMALL];
-	return block->state == GSA_BLOCK_PENDING ? &block->tag->trees[block->segment->pool]
+		return &allocator->holes[pool_at(allocator, block)];
+	return block->state == GSA_BLOCK_PENDING ? &block->tag->bins[block->segment->pool]
 						 : &allocator->idle[block->segment->pool];
 }
 
@@ -37,6 +44,7 @@ static void merge(struct gsa *allocator, struct gsa_block *front, struct gsa_blo
 		front->stack = rear->stack;
 		front->thread = rear->thread;
 	}
+	gsa_starts_drop(&allocator->starts[pool_at(allocator, rear)], rear);
 	front->size_bytes += rear->size_bytes;
 	front->next = rear->next;
 	if (rear->next != NULL)
@@ -47,7 +55,7 @@ static void merge(struct gsa *allocator, struct gsa_block *front, struct gsa_blo
 void gsa_block_leave(struct gsa *allocator, struct gsa_block *block)
 {
 	gsb_debug_assert(block->state != GSA_BLOCK_LIVE);
-	gsa_tree_remove(tree_of(allocator, block), block);
+	gsa_bins_remove(bins_of(allocator, block), block);
 	gsa_stats_leave(allocator, block);
 	if (block->state == GSA_BLOCK_PENDING)
 		gsa_tag_pull(block->tag, block);
@@ -72,7 +80,7 @@ struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *bloc
 		block = front;
 		block->tag = tag;
 	}
-	gsa_tree_insert(tree_of(allocator, block), block);
+	gsa_bins_insert(bins_of(allocator, block), block);
 	gsa_stats_enter(allocator, block);
 	if (state == GSA_BLOCK_PENDING)
 		gsa_tag_push(tag, block);
@@ -81,11 +89,11 @@ struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *bloc
 
 struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
 {
-	struct gsa_block *rear = gsb_slab_take(&allocator->block_slab);
-	struct gsa_block **tree = tree_of(allocator, block);
+	struct gsa_block *rear = gsb_slab_take_dirty(&allocator->block_slab);
+	struct gsa_bins *bins = bins_of(allocator, block);
 
 	gsb_assert(rear != NULL && size_bytes > 0 && size_bytes < block->size_bytes);
-	gsa_tree_remove(tree, block);
+	gsa_bins_remove(bins, block);
 	*rear = *block;
 	rear->address += size_bytes;
 	rear->size_bytes -= size_bytes;
@@ -96,8 +104,9 @@ struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, 
 	block->next = rear;
 	if (block->state == GSA_BLOCK_PENDING)
 		gsa_tag_push_behind(block->tag, block, rear);
-	gsa_tree_insert(tree, block);
-	gsa_tree_insert(tree, rear);
+	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
+	gsa_bins_insert(bins, block);
+	gsa_bins_insert(bins, rear);
 	return rear;
 }
 

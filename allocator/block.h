@@ -1,6 +1,6 @@
-/* Blocks: cutting, merging, and moving between the trees and states. ALLOCATOR lock held for all of these.
+/* Blocks: cutting, merging, and moving between the bins and states. ALLOCATOR lock held for all of these.
  *
- * A block is *entered* (in a tree and in the books of its state) or *detached*. Functions say which they want.
+ * A block is *entered* (in a bin and in the books of its state) or *detached*. Functions say which they want.
  * Whatever is split or merged, the node at the front stays the node of the front. */
 #ifndef GSA_BLOCK_H
 #define GSA_BLOCK_H

@@ -1,10 +1,10 @@
 /* Walks everything and asserts every equation of types.h. */
-#include "allocator/tree.h"
+#include "allocator/bins.h"
+#include "allocator/starts.h"
 #include "allocator/types.h"
 #include "shim/base/assert.h"
 
 struct totals {
-	uint64_t live_count;
 	uint64_t asked_bytes;
 	uint64_t asked_by_bytes[GSA_ORIGIN_COUNT];
 	uint64_t state_bytes[GSA_BLOCK_UNMAPPED + 1];
@@ -14,14 +14,32 @@ struct totals {
 	enum gsa_pool pool;                   /* being walked */
 };
 
-static bool in_tree(struct gsa_block *tree, const struct gsa_block *block)
+static bool in_bins(const struct gsa_bins *bins, const struct gsa_block *block)
 {
-	return gsa_tree_above(tree, block->size_bytes, block->address) == block;
+	const struct gsa_block *other = gsa_bins_from(bins, block->size_bytes);
+
+	while (other != NULL && other != block)
+		other = other->bin_next;
+	return other == block;
 }
 
-static uint64_t tree_count(const struct gsa_block *tree)
+/* Lists are linked both ways and the bitmaps tell which are empty. */
+static uint64_t bins_count(const struct gsa_bins *bins)
 {
-	return tree == NULL ? 0 : 1 + tree_count(tree->left) + tree_count(tree->right);
+	uint64_t count = 0;
+
+	for (unsigned level = 0; level < GSA_BIN_LEVELS; level++) {
+		gsb_assert((bins->used[level] != 0) == (bins->levels >> level & 1));
+		for (unsigned step = 0; step < GSA_BIN_STEPS; step++) {
+			const struct gsa_block *before = NULL;
+
+			gsb_assert((bins->first[level][step] != NULL) == (bins->used[level] >> step & 1));
+			for (const struct gsa_block *block = bins->first[level][step]; block != NULL;
+			     before = block, block = block->bin_next, count++)
+				gsb_assert(block->bin_prev == before);
+		}
+	}
+	return count;
 }
 
 static void check_block(struct gsa *allocator, const struct gsa_block *block, struct totals *totals)
@@ -34,19 +52,18 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 	totals->state_count[block->state]++;
 	switch (block->state) {
 	case GSA_BLOCK_LIVE:
-		gsb_assert(gsa_map_find(&allocator->live, block->address) == block);
 		gsb_assert(block->asked_bytes > 0 && block->asked_bytes <= block->size_bytes);
 		totals->asked_bytes += block->asked_bytes;
 		totals->asked_by_bytes[block->origin] += block->asked_bytes;
 		break;
 	case GSA_BLOCK_PENDING:
-		gsb_assert(in_tree(block->tag->trees[block->segment->pool], block));
+		gsb_assert(in_bins(&block->tag->bins[block->segment->pool], block));
 		break;
 	case GSA_BLOCK_IDLE:
-		gsb_assert(in_tree(allocator->idle[block->segment->pool], block));
+		gsb_assert(in_bins(&allocator->idle[block->segment->pool], block));
 		break;
 	case GSA_BLOCK_UNMAPPED:
-		gsb_assert(in_tree(allocator->holes[totals->pool], block));
+		gsb_assert(in_bins(&allocator->holes[totals->pool], block));
 		break;
 	}
 }
@@ -60,6 +77,8 @@ static uint64_t check_pool(struct gsa *allocator, enum gsa_pool pool, uint64_t a
 	totals->pool = pool;
 	for (const struct gsa_block *block = allocator->first[pool]; block != NULL; block = block->next) {
 		gsb_assert(block->address == at && block->prev == before);
+		gsb_assert(gsa_starts_find(&allocator->starts[pool], at) == block);
+		gsb_assert(gsa_starts_find(&allocator->starts[pool], gsa_block_end(block) - 1) == block);
 		gsb_assert(block->address % GSA_ROUND_BYTES == 0 && block->size_bytes % GSA_ROUND_BYTES == 0);
 		if (before != NULL && before->segment == block->segment && before->state == block->state)
 			gsb_assert(block->state == GSA_BLOCK_LIVE || before->tag != block->tag);
@@ -132,6 +151,7 @@ static void check_segments(struct gsa *allocator, struct totals *totals)
 static uint64_t check_tags(struct gsa *allocator)
 {
 	uint64_t count = 0;
+	uint64_t binned = 0;
 	uint64_t pending_bytes = 0;
 
 	gsb_assert(allocator->streamless.stream.id == 0 && allocator->streamless.prev == NULL);
@@ -149,6 +169,8 @@ static uint64_t check_tags(struct gsa *allocator)
 			older = block;
 		}
 		gsb_assert(tag->newest == older && tag->bytes == bytes);
+		for (enum gsa_pool pool = 0; pool < GSA_POOL_COUNT; pool++)
+			binned += bins_count(&tag->bins[pool]);
 		for (const struct gsa_fence *fence = tag->fences; fence != NULL; fence = fence->next) {
 			gsb_assert(fence->tag == tag && fence->cover <= allocator->free_serial);
 			fence_count++;
@@ -157,12 +179,12 @@ static uint64_t check_tags(struct gsa *allocator)
 		pending_bytes += bytes;
 	}
 	gsb_assert(pending_bytes == allocator->stats.pending_bytes.now);
+	gsb_assert(binned == count);
 	return count;
 }
 
 static void check_stats(const struct gsa_stats *stats, const struct totals *totals)
 {
-	gsb_assert(stats->live_count.now == totals->live_count);
 	gsb_assert(stats->live_count.now == totals->state_count[GSA_BLOCK_LIVE]);
 	gsb_assert(stats->live_count.now == stats->allocs - stats->frees);
 	gsb_assert(stats->allocated_bytes.now == totals->asked_bytes);
@@ -182,7 +204,6 @@ static void check_stats(const struct gsa_stats *stats, const struct totals *tota
 void gsa_check(struct gsa *allocator)
 {
 	struct totals totals = {0};
-	const struct gsa_block *block;
 	uint64_t idle_count = 0;
 	uint64_t hole_count = 0;
 
@@ -191,16 +212,12 @@ void gsa_check(struct gsa *allocator)
 	check_arena(allocator, &totals);
 	check_handles(allocator);
 	check_segments(allocator, &totals);
-	for (uint64_t at = 0; (block = gsa_map_ceiling(&allocator->live, at)) != NULL; at = gsa_block_end(block)) {
-		gsb_assert(block->state == GSA_BLOCK_LIVE);
-		totals.live_count++;
-	}
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
 		gsb_assert(totals.pool_bytes[pool] == allocator->mapped_bytes[pool]);
-		hole_count += tree_count(allocator->holes[pool]);
+		hole_count += bins_count(&allocator->holes[pool]);
 	}
 	for (enum gsa_pool pool = 0; pool < GSA_POOL_COUNT; pool++)
-		idle_count += tree_count(allocator->idle[pool]);
+		idle_count += bins_count(&allocator->idle[pool]);
 	gsb_assert(check_tags(allocator) == totals.state_count[GSA_BLOCK_PENDING]);
 	gsb_assert(idle_count == totals.state_count[GSA_BLOCK_IDLE]);
 	gsb_assert(hole_count == totals.state_count[GSA_BLOCK_UNMAPPED]);

@@ -1,9 +1,9 @@
 /* See fit.h. */
 #include "allocator/fit.h"
 
+#include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/tag.h"
-#include "allocator/tree.h"
 
 struct gsa_tag *gsa_fit_tag(struct gsa *allocator, const struct gsa_request *request)
 {
@@ -41,14 +41,18 @@ static struct gsa_block *smaller(struct gsa_block *block, struct gsa_block *othe
 }
 
 /* A cached plain segment of the same owner that is not much too large. */
-static struct gsa_block *whole_fit(struct gsa_block *tree, const struct gsa_request *request, uint64_t size_bytes)
+static struct gsa_block *whole_fit(const struct gsa_bins *bins, const struct gsa_request *request, uint64_t size_bytes)
 {
 	uint64_t most_bytes = size_bytes + size_bytes / (GSA_PLAIN_WASTE_SHARE - 1);
-	struct gsa_block *block = gsa_tree_above(tree, size_bytes, 0);
+	struct gsa_block *block = gsa_bins_from(bins, size_bytes);
+	struct gsa_block *best = NULL;
+	unsigned looks = 0;
 
-	while (block != NULL && block->size_bytes <= most_bytes && block->segment->owner != request->owner)
-		block = gsa_tree_above(tree, block->size_bytes, block->address + 1);
-	return block != NULL && block->size_bytes <= most_bytes ? block : NULL;
+	for (; block != NULL && looks < GSA_BIN_LOOKS; looks++, block = gsa_bins_next(bins, block))
+		if (block->size_bytes >= size_bytes && block->size_bytes <= most_bytes &&
+		    block->segment->owner == request->owner)
+			best = smaller(best, block);
+	return best;
 }
 
 /* The smallest run of neighbours that are idle or freed under the tag, with at least one of the latter (idle neighbours
@@ -92,15 +96,15 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 {
 	const struct gsa_request *request = want->request;
 	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
-	struct gsa_block *best = gsa_tree_above(allocator->idle[want->pool], want->size_bytes, 0);
+	struct gsa_block *best = gsa_bins_fit(&allocator->idle[want->pool], want->size_bytes);
 	uint64_t size_bytes = want->size_bytes;
 
 	if (tag != NULL)
-		best = smaller(best, gsa_tree_above(tag->trees[want->pool], size_bytes, 0));
+		best = smaller(best, gsa_bins_fit(&tag->bins[want->pool], size_bytes));
 	if (best == NULL && !request->lasting) {
-		best = whole_fit(allocator->idle[GSA_POOL_PLAIN], request, size_bytes);
+		best = whole_fit(&allocator->idle[GSA_POOL_PLAIN], request, size_bytes);
 		if (tag != NULL)
-			best = smaller(best, whole_fit(tag->trees[GSA_POOL_PLAIN], request, size_bytes));
+			best = smaller(best, whole_fit(&tag->bins[GSA_POOL_PLAIN], request, size_bytes));
 		if (best != NULL)
 			size_bytes = best->size_bytes;
 	}

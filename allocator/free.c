@@ -15,7 +15,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	int error;
 
 	gsb_lock_acquire(&allocator->lock);
-	block = gsa_map_find(&allocator->live, address);
+	block = gsa_live_at(allocator, address);
 	if (block == NULL || block->address != address) {
 		gsb_lock_release(&allocator->lock);
 		return GS_E_NOT_FOUND;
@@ -103,16 +103,15 @@ static struct gsa_block *bury_plain(struct gsa *allocator, uint64_t owner, size_
 
 static void free_live_of(struct gsa *allocator, uint64_t owner, size_t *live_count)
 {
-	struct gsa_block *block;
-
-	for (uint64_t at = 0; (block = gsa_map_ceiling(&allocator->live, at)) != NULL;) {
-		at = gsa_block_end(block);
-		if (block->owner != owner || block->origin != GSA_ORIGIN_LEGACY)
-			continue;
-		gsa_live_leave(allocator, block);
-		gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
-		++*live_count;
-	}
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
+		for (struct gsa_block *block = allocator->first[pool]; block != NULL; block = block->next) {
+			if (block->state != GSA_BLOCK_LIVE || block->owner != owner ||
+			    block->origin != GSA_ORIGIN_LEGACY)
+				continue;
+			gsa_live_leave(allocator, block);
+			block = gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
+			++*live_count;
+		}
 }
 
 size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)

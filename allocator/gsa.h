@@ -157,6 +157,9 @@ struct gsa_stats {
 #undef GSA_COUNTER_FIELD
 };
 
+/* Live and pending bytes as rounded, at one moment. */
+void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t *ret_pending_bytes);
+
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats);
 void gsa_stats_reset_peak(struct gsa *allocator);
 

@@ -2,15 +2,13 @@
 #include "allocator/live.h"
 
 #include "allocator/fit.h"
+#include "allocator/starts.h"
 #include "allocator/stats.h"
-#include "shim/base/assert.h"
 #include "shim/base/err.h"
 
 int gsa_live_reserve(struct gsa *allocator)
 {
-	int error = gsb_slab_reserve(&allocator->block_slab, 1);
-
-	return error != GS_OK ? error : gsa_map_reserve(&allocator->map_slabs, 1);
+	return gsb_slab_reserve(&allocator->block_slab, 1);
 }
 
 void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info)
@@ -36,8 +34,6 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
 		    struct gsa_block_info *ret_info)
 {
-	int error;
-
 	block->state = GSA_BLOCK_LIVE;
 	block->asked_bytes = request->size_bytes;
 	block->owner = request->owner;
@@ -48,8 +44,6 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 	block->origin = request->origin;
 	block->stack = request->stack;
 	block->thread = request->thread;
-	error = gsa_map_insert(&allocator->live, &allocator->map_slabs, block->address, block);
-	gsb_assert(error == GS_OK);
 	gsa_stats_enter(allocator, block);
 	allocator->stats.allocs++;
 	gsa_live_describe(block, ret_info);
@@ -57,7 +51,6 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 
 void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
 {
-	gsa_map_remove(&allocator->live, &allocator->map_slabs, block->address);
 	gsa_stats_leave(allocator, block);
 	block->free_serial = ++allocator->free_serial;
 	block->freed_on = 0;
@@ -80,9 +73,18 @@ int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gs
 
 struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
 {
-	struct gsa_block *block = gsa_map_floor(&allocator->live, address);
+	struct gsa_segment *segment;
+	struct gsa_block *block = NULL;
 
-	return block != NULL && address >= block->address && address < gsa_block_end(block) ? block : NULL;
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
+		if (address - allocator->starts[pool].address < allocator->starts[pool].size_bytes)
+			block = gsa_starts_find(&allocator->starts[pool], address);
+	if (block == NULL) {
+		segment = gsa_map_floor(&allocator->segments, address);
+		if (segment != NULL && segment->kind == GSA_SEGMENT_PLAIN && address < gsa_block_end(segment->first))
+			block = segment->first;
+	}
+	return block != NULL && block->state == GSA_BLOCK_LIVE ? block : NULL;
 }
 
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block)

@@ -1,11 +1,10 @@
-/* Live blocks: in the map by which addresses are found, in the books, with what the request said. ALLOCATOR lock held,
- * for all of these. */
+/* Live blocks: in the books, with what the request said. ALLOCATOR lock held, for all of these. */
 #ifndef GSA_LIVE_H
 #define GSA_LIVE_H
 
 #include "allocator/types.h"
 
-/* Nodes for one gsa_live_enter and one cut; GS_E_NO_HOST_MEMORY. Holds until the lock is let go. */
+/* The node for one cut; GS_E_NO_HOST_MEMORY. Holds until the lock is let go. */
 int gsa_live_reserve(struct gsa *allocator);
 
 /* Detached -> LIVE. */

@@ -1,10 +1,10 @@
 /* See plain.h. */
 #include "allocator/plain.h"
 
+#include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/live.h"
 #include "allocator/segment.h"
-#include "allocator/tree.h"
 #include "shim/base/err.h"
 
 /* Makes the driver's allocation a segment with one live block. ALLOCATOR lock held. */
@@ -20,9 +20,6 @@ static int adopt(struct gsa *allocator, const struct gsa_request *request, const
 	error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, plain->address, segment);
 	if (error != GS_OK)
 		goto give_nodes;
-	error = gsa_live_reserve(allocator);
-	if (error != GS_OK)
-		goto remove_segment;
 	*segment = *plain;
 	segment->first = block;
 	block->address = plain->address;
@@ -32,8 +29,6 @@ static int adopt(struct gsa *allocator, const struct gsa_request *request, const
 	allocator->stats.grows++;
 	return GS_OK;
 
-remove_segment:
-	gsa_map_remove(&allocator->segments, &allocator->map_slabs, plain->address);
 give_nodes:
 	if (block != NULL)
 		gsb_slab_give(&allocator->block_slab, block);
@@ -94,7 +89,7 @@ static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes)
 
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
-		block = gsa_tree_below(allocator->idle[GSA_POOL_PLAIN], UINT64_MAX, 0);
+		block = gsa_bins_largest(&allocator->idle[GSA_POOL_PLAIN]);
 	if (block != NULL) {
 		address = block->address;
 		size_bytes = block->size_bytes;

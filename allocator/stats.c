@@ -3,53 +3,54 @@
 
 #include "shim/base/assert.h"
 
-static void gauge_add(struct gsa_gauge *gauge, uint64_t amount)
+static inline void gauge_move(struct gsa_gauge *gauge, bool enter, uint64_t amount)
 {
-	gauge->now += amount;
-	if (gauge->now > gauge->peak)
+	gsb_debug_assert(enter || gauge->now >= amount);
+	gauge->now += enter ? amount : -amount;
+	if (enter && gauge->now > gauge->peak)
 		gauge->peak = gauge->now;
 }
 
-static void gauge_sub(struct gsa_gauge *gauge, uint64_t amount)
-{
-	gsb_assert(gauge->now >= amount);
-	gauge->now -= amount;
-}
-
-/* Applies change to every gauge that counts the block. */
-static void apply(struct gsa_stats *stats, const struct gsa_block *block,
-		  void (*change)(struct gsa_gauge *gauge, uint64_t amount))
+/* Moves every gauge that counts the block. */
+static inline void move(struct gsa_stats *stats, const struct gsa_block *block, bool enter)
 {
 	switch (block->state) {
 	case GSA_BLOCK_LIVE:
-		change(&stats->live_count, 1);
-		change(&stats->rounded_bytes, block->size_bytes);
-		change(&stats->allocated_bytes, block->asked_bytes);
-		if (block->origin == GSA_ORIGIN_LEGACY)
-			change(&stats->allocated_legacy_bytes, block->asked_bytes);
-		else
-			change(&stats->allocated_async_bytes, block->asked_bytes);
+		gauge_move(&stats->live_count, enter, 1);
+		gauge_move(&stats->rounded_bytes, enter, block->size_bytes);
+		gauge_move(&stats->allocated_bytes, enter, block->asked_bytes);
+		gauge_move(block->origin == GSA_ORIGIN_LEGACY ? &stats->allocated_legacy_bytes
+							      : &stats->allocated_async_bytes,
+			   enter, block->asked_bytes);
 		break;
 	case GSA_BLOCK_PENDING:
-		change(&stats->pending_bytes, block->size_bytes);
+		gauge_move(&stats->pending_bytes, enter, block->size_bytes);
 		break;
 	case GSA_BLOCK_IDLE:
-		change(&stats->idle_bytes, block->size_bytes);
+		gauge_move(&stats->idle_bytes, enter, block->size_bytes);
 		break;
 	case GSA_BLOCK_UNMAPPED:
 		return;
 	}
-	change(&stats->reserved_bytes, block->size_bytes);
+	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
 }
 
 void gsa_stats_enter(struct gsa *allocator, const struct gsa_block *block)
 {
-	apply(&allocator->stats, block, gauge_add);
+	move(&allocator->stats, block, true);
 }
 
 void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 {
-	apply(&allocator->stats, block, gauge_sub);
+	move(&allocator->stats, block, false);
+}
+
+void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t *ret_pending_bytes)
+{
+	gsb_lock_acquire(&allocator->lock);
+	*ret_live_bytes = allocator->stats.rounded_bytes.now;
+	*ret_pending_bytes = allocator->stats.pending_bytes.now;
+	gsb_lock_release(&allocator->lock);
 }
 
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)

@@ -17,12 +17,13 @@
  *   reserved = rounded + pending + idle = sum of mapped_bytes over all segments
  *   pending = sum of tag->bytes
  *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments
- *   every LIVE block is in `live`, every other one in exactly one tree: its tag's, `idle` or `holes`
+ *   every block of the arena is in `starts`; every one that is not LIVE is in exactly one set of bins: its tag's, `idle`
+ *   or `holes`
  *   two neighbours of one segment are never free and alike (same state, same tag)
  *   in a tag the queue is ordered by free_serial; no free_serial is above the allocator's
  *
  * Who may change what: UNMAPPED blocks, handles and arena segments only with GROW and ALLOCATOR held; all the rest with
- * ALLOCATOR held. A block on its way between UNMAPPED and IDLE is in no tree while the driver works on it; only the
+ * ALLOCATOR held. A block on its way between UNMAPPED and IDLE is in no bin while the driver works on it; only the
  * holder of GROW knows it. */
 #ifndef GSA_TYPES_H
 #define GSA_TYPES_H
@@ -32,8 +33,10 @@
 #include <stdint.h>
 
 #include "allocator/addr_map.h"
+#include "allocator/bins.h"
 #include "allocator/gsa.h"
 #include "allocator/ops.h"
+#include "allocator/starts.h"
 #include "shim/base/lock.h"
 #include "shim/base/slab.h"
 
@@ -48,6 +51,10 @@
  * needs that does not consist of small blocks only; when it is full they go to the large pool. */
 #define GSA_SMALL_BYTES (1ull << 20)
 #define GSA_SMALL_SHARE 4u
+
+/* Addresses are looked up by units in which few blocks begin. */
+#define GSA_LARGE_UNIT_SHIFT 16u
+#define GSA_SMALL_UNIT_SHIFT 12u
 
 /* A growth takes at least 1/GSA_STEP_SHARE of what its pool holds, at most GSA_STEP_MAX_BYTES: few growths, little
  * waste. */
@@ -98,9 +105,8 @@ struct gsa_block {
 	struct gsa_block *next;
 	enum gsa_block_state state;
 
-	/* In a tree; order: (size_bytes, address). */
-	struct gsa_block *left;
-	struct gsa_block *right;
+	struct gsa_block *bin_prev; /* free: in its bin */
+	struct gsa_block *bin_next;
 
 	/* PENDING */
 	struct gsa_tag *tag;
@@ -129,7 +135,7 @@ struct gsa_tag {
 	struct gsa_tag *bucket_next; /* same hash */
 	struct gsa_tag *prev;	     /* all tags */
 	struct gsa_tag *next;
-	struct gsa_block *trees[GSA_POOL_COUNT];
+	struct gsa_bins bins[GSA_POOL_COUNT];
 	struct gsa_block *oldest; /* queue of its blocks, by free_serial */
 	struct gsa_block *newest;
 	uint64_t bytes;		  /* of its blocks */
@@ -164,7 +170,8 @@ struct gsa {
 	uint64_t small_address; /* where the small pool begins in it */
 	struct gsa_block *first[GSA_ARENA_POOLS];
 	struct gsa_segment *expandable[GSA_ARENA_POOLS]; /* NULL with fixed segments */
-	struct gsa_block *holes[GSA_ARENA_POOLS];	 /* trees of UNMAPPED blocks */
+	struct gsa_bins holes[GSA_ARENA_POOLS];		 /* UNMAPPED blocks */
+	struct gsa_starts starts[GSA_ARENA_POOLS];	 /* all blocks of the arena; changes also under lock alone */
 	uint64_t mapped_bytes[GSA_ARENA_POOLS];
 	struct gsa_map handles; /* address -> struct gsa_handle */
 
@@ -173,9 +180,8 @@ struct gsa {
 	bool plain_only;	 /* virtual memory was refused, or is not wanted: no growth in the arena any more */
 	bool vmm_worked;	 /* something was mapped once */
 	uint64_t incoming_bytes; /* plain memory being asked of the driver */
-	struct gsa_map live;	 /* address -> LIVE struct gsa_block */
 	struct gsa_map segments; /* address -> struct gsa_segment */
-	struct gsa_block *idle[GSA_POOL_COUNT];
+	struct gsa_bins idle[GSA_POOL_COUNT];
 	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */
 	struct gsa_tag *tags[GSA_TAG_BUCKETS];
 	struct gsa_fence *spent; /* fences to give back to the driver */

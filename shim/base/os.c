@@ -47,6 +47,11 @@ uint64_t gsb_os_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t gsb_os_now_coarse_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
 uint64_t gsb_os_wall_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);

@@ -18,6 +18,9 @@ void gsb_os_pages_unmap(void *pages, size_t size_bytes);
 uint64_t gsb_os_now_ns(void);
 uint64_t gsb_os_wall_ns(void);
 
+/* CLOCK_MONOTONIC as of the last tick, some milliseconds ago: much cheaper. */
+uint64_t gsb_os_now_coarse_ns(void);
+
 /* Sleeps some microseconds, so that threads of any priority run: between two looks at what another is about to do. */
 void gsb_os_nap(void);
 

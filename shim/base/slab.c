@@ -44,7 +44,7 @@ int gsb_slab_reserve(struct gsb_slab *slab, size_t count)
 	return GS_OK;
 }
 
-void *gsb_slab_take(struct gsb_slab *slab)
+void *gsb_slab_take_dirty(struct gsb_slab *slab)
 {
 	void *node;
 
@@ -53,7 +53,14 @@ void *gsb_slab_take(struct gsb_slab *slab)
 	node = slab->free_nodes;
 	slab->free_nodes = *(void **)node;
 	slab->free_count--;
-	return memset(node, 0, slab->node_bytes);
+	return node;
+}
+
+void *gsb_slab_take(struct gsb_slab *slab)
+{
+	void *node = gsb_slab_take_dirty(slab);
+
+	return node != NULL ? memset(node, 0, slab->node_bytes) : NULL;
 }
 
 void gsb_slab_give(struct gsb_slab *slab, void *node)

@@ -22,6 +22,9 @@ int gsb_slab_reserve(struct gsb_slab *slab, size_t count);
 
 /* A zeroed node, or NULL when the system has no pages. */
 void *gsb_slab_take(struct gsb_slab *slab);
+
+/* The same with whatever content: for a caller that writes all of it. */
+void *gsb_slab_take_dirty(struct gsb_slab *slab);
 void gsb_slab_give(struct gsb_slab *slab, void *node);
 
 #endif

@@ -19,9 +19,20 @@ static struct {
 	_Atomic int state; /* 0 unknown, 1 ready, -1 unusable */
 } devices[GS_DEVICE_LIMIT];
 
+static _Atomic int device_count; /* ordinals of devices that are ready are below it */
+
 static struct gs_context contexts[GS_CONTEXT_LIMIT];
 static unsigned context_count; /* slots ever used */
 static uint64_t context_serial;
+
+/* What this thread saw current last. A context that goes, or of which more becomes known,
+ * raises context_changes, which nobody's copy survives. */
+static _Thread_local struct {
+	struct gs_context context;
+	struct gs_device *device; /* NULL: not asked yet */
+	uint64_t changes;
+} seen __attribute__((tls_model("initial-exec")));
+static _Atomic uint64_t context_changes = 1;
 
 static int attribute(CUdevice_attribute which, CUdevice device)
 {
@@ -90,6 +101,8 @@ static bool device_publish(struct gs_device *device, CUdevice ordinal)
 		devices[ordinal].device = *device;
 		state = gs_device_bind(&devices[ordinal].device) == GS_OK ? 1 : -1;
 		atomic_store(&devices[ordinal].state, state);
+		if (state == 1 && ordinal >= atomic_load(&device_count))
+			atomic_store(&device_count, ordinal + 1);
 		first = state == 1;
 	}
 	gsb_lock_release(&device_lock);
@@ -122,7 +135,9 @@ struct gs_device *gs_device_current(struct gs_context *ret_context)
 		return NULL;
 	if (ret_context != NULL)
 		*ret_context = context;
-	return device_ready(context.device);
+	if (seen.device == NULL)
+		seen.device = device_ready(context.device);
+	return seen.device;
 }
 
 struct gs_device *gs_device_used(CUdevice ordinal)
@@ -135,7 +150,7 @@ struct gs_device *gs_device_used(CUdevice ordinal)
 
 struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_block)
 {
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device != NULL && gsa_find(device->allocator, address, ret_block) == GS_OK)
@@ -144,9 +159,20 @@ struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_bloc
 	return NULL;
 }
 
+struct gs_device *gs_device_free(uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
+{
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && gsa_free(device->allocator, address, stream, ret_block) == GS_OK)
+			return device;
+	}
+	return NULL;
+}
+
 bool gs_device_holds(uint64_t address)
 {
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device != NULL && gsa_holds(device->allocator, address))
@@ -159,7 +185,7 @@ uint64_t gs_devices_trim(bool wait)
 {
 	uint64_t given_back = 0;
 
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device == NULL)
@@ -225,8 +251,10 @@ bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_c
 	if (context == NULL && (context = context_free_slot()) != NULL)
 		*context =
 		    (struct gs_context){.handle = handle, .device = device, .id = ++context_serial, .alive = true};
-	if (context != NULL && primary)
+	if (context != NULL && primary && !context->primary) {
 		context->primary = true;
+		atomic_fetch_add(&context_changes, 1);
+	}
 	if (context != NULL && ret_context != NULL)
 		*ret_context = *context;
 	gsb_lock_release(&device_lock);
@@ -249,11 +277,25 @@ bool gs_context_current(struct gs_context *ret_context)
 {
 	CUcontext handle = NULL;
 	CUdevice device;
+	uint64_t changes = atomic_load_explicit(&context_changes, memory_order_acquire);
 
 	if (gs_driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || handle == NULL)
 		return false;
-	return gs_context_find(handle, ret_context) ||
-	       (gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS && gs_context_add(handle, device, false, ret_context));
+	if (handle != seen.context.handle || changes != seen.changes) {
+		seen.changes = 0;
+		if (!gs_context_find(handle, &seen.context) &&
+		    (gs_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS || !gs_context_add(handle, device, false, &seen.context)))
+			return false;
+		seen.device = NULL;
+		seen.changes = changes;
+	}
+	*ret_context = seen.context;
+	return true;
+}
+
+uint64_t gs_context_changes(void)
+{
+	return atomic_load_explicit(&context_changes, memory_order_acquire);
 }
 
 unsigned gs_context_list(struct gs_context *list, unsigned capacity)
@@ -300,9 +342,10 @@ void gs_context_gone(CUcontext handle)
 	if (context != NULL)
 		context->alive = false;
 	gsb_lock_release(&device_lock);
+	atomic_fetch_add(&context_changes, 1);
 	if (context == NULL)
 		return;
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device != NULL)
@@ -312,7 +355,7 @@ void gs_context_gone(CUcontext handle)
 
 int gs_device_count(void)
 {
-	return GS_DEVICE_LIMIT;
+	return atomic_load_explicit(&device_count, memory_order_acquire);
 }
 
 int gs_device_read(int index, struct gs_device_info *ret_info)

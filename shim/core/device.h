@@ -42,6 +42,9 @@ struct gs_device *gs_device_used(CUdevice device);
 /* The used device whose allocator has a live block at or around the address; NULL. */
 struct gs_device *gs_device_of(uint64_t address, struct gsa_block_info *ret_block);
 
+/* gsa_free on the used device that has such a block; NULL if none has. */
+struct gs_device *gs_device_free(uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block);
+
 /* The address lies in memory that some allocator holds, live or free. */
 bool gs_device_holds(uint64_t address);
 
@@ -72,6 +75,10 @@ bool gs_context_find(CUcontext handle, struct gs_context *ret_context);
 /* The calling thread's current context, made known if it is not; false when there is none, or no room. */
 bool gs_context_current(struct gs_context *ret_context);
 
+/* Grows whenever a context has gone or more has become known of one: what was found out about it before may no longer
+ * hold. */
+uint64_t gs_context_changes(void);
+
 /* Copies the living contexts; returns how many there are (at most capacity are written). */
 unsigned gs_context_list(struct gs_context *contexts, unsigned capacity);
 
@@ -82,7 +89,8 @@ void gs_context_leave(bool pushed);
 /* The context is gone: marks it dead, and frees what the allocators hold for it. */
 void gs_context_gone(CUcontext handle);
 
-/* For the snapshot: makes no driver call. Index below gs_device_count(); GS_E_NOT_FOUND for a device never used. */
+/* Ordinals of devices in use are below the count. Makes no driver call; the other is for the snapshot: GS_E_NOT_FOUND
+ * for a device never used. */
 struct gs_device_info {
 	int ordinal;
 	char name[128];

@@ -379,7 +379,7 @@ static void op_fence_drop(void *user, uint64_t token)
 static uint64_t op_now_ns(void *user)
 {
 	(void)user;
-	return gsb_os_now_ns();
+	return gs_conf.history != 0 ? gsb_os_now_ns() : gsb_os_now_coarse_ns();
 }
 
 static void op_on_segment(void *user, bool mapped, uint64_t address, uint64_t size_bytes)

@@ -221,6 +221,11 @@ void gs_order_to_host_settled(uint64_t mark)
 		;
 }
 
+bool gs_order_blind(void)
+{
+	return atomic_load_explicit(&blind, memory_order_relaxed);
+}
+
 void gs_order_lost_sight(const char *how)
 {
 	if (!atomic_exchange(&blind, true))

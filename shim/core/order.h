@@ -69,6 +69,7 @@ void gs_order_to_host_settled(uint64_t mark);
 
 /* Somebody submits work by a way that we do not see (H1): copies to the host count as pending for ever. */
 void gs_order_lost_sight(const char *how);
+bool gs_order_blind(void);
 
 void gs_order_reset_locks(void);
 

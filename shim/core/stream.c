@@ -1,6 +1,7 @@
 /* See stream.h. */
 #include "shim/core/stream.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "shim/api/driver.h"
@@ -12,6 +13,17 @@
  * Its own ids are counted and stay far below this bit; all are exact as a double, as JSON readers have it. */
 #define DEFAULT_STREAM_ID (1ull << 52)
 #define CONTEXT_ID_MASK 0xfffffull
+
+/* What this thread found out about the streams that it used last, by handle. Holds as long as no stream and no context
+ * has ended since, and all ends are seen. */
+#define KNOWN_STREAMS 8u
+
+static _Thread_local struct {
+	struct gsa_stream stream;
+	uint64_t stream_ends;
+	uint64_t context_changes;
+} known[KNOWN_STREAMS] __attribute__((tls_model("initial-exec")));
+static _Atomic uint64_t stream_ends = 1;
 
 static bool resolve_default(CUstream handle, struct gsa_stream *ret_stream)
 {
@@ -26,17 +38,18 @@ static bool resolve_default(CUstream handle, struct gsa_stream *ret_stream)
 	return true;
 }
 
-bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
+static bool resolve_made(CUstream handle, struct gsa_stream *ret_stream)
 {
+	unsigned slot = ((uintptr_t)handle >> 4 ^ (uintptr_t)handle >> 12) % KNOWN_STREAMS;
+	uint64_t ends = atomic_load_explicit(&stream_ends, memory_order_acquire), context_changes = gs_context_changes();
 	unsigned long long id = 0;
 	CUcontext context = NULL;
 
-	if (handle == NULL)
-		handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-	if (gs_order_stream_captures(handle))
-		return false;
-	if (handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
-		return resolve_default(handle, ret_stream);
+	if (known[slot].stream.handle == (uint64_t)(uintptr_t)handle && known[slot].stream_ends == ends &&
+	    known[slot].context_changes == context_changes && !gs_order_blind()) {
+		*ret_stream = known[slot].stream;
+		return true;
+	}
 	if (gs_driver.cuStreamGetId == NULL || gs_driver.cuStreamGetId(handle, &id) != CUDA_SUCCESS ||
 	    gs_driver.cuStreamGetCtx(handle, &context) != CUDA_SUCCESS)
 		return false;
@@ -44,5 +57,23 @@ bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_
 	ret_stream->id = id + 1;
 	ret_stream->handle = (uint64_t)(uintptr_t)handle;
 	ret_stream->owner = (uint64_t)(uintptr_t)context;
+	known[slot].stream = *ret_stream;
+	known[slot].stream_ends = ends;
+	known[slot].context_changes = context_changes;
 	return true;
+}
+
+bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
+{
+	if (handle == NULL)
+		handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	if (gs_order_stream_captures(handle))
+		return false;
+	return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD ? resolve_default(handle, ret_stream)
+									    : resolve_made(handle, ret_stream);
+}
+
+void gs_stream_ends(void)
+{
+	atomic_fetch_add(&stream_ends, 1);
 }

@@ -28,7 +28,11 @@ uint32_t gs_note_stack(const struct gs_call *call)
 static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t address, uint64_t size_bytes,
 		      uint64_t stream, uint32_t stack, uint8_t device)
 {
-	struct gs_event event = {
+	struct gs_event event;
+
+	if (gs_conf.history == 0)
+		return;
+	event = (struct gs_event){
 		.time_ns = time_ns,
 		.address = address,
 		.size_bytes = size_bytes,
@@ -38,9 +42,7 @@ static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t addres
 		.type = (uint8_t)type,
 		.device = device,
 	};
-
-	if (gs_conf.history != 0)
-		gs_ring_add(&event);
+	gs_ring_add(&event);
 }
 
 void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block)

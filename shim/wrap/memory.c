@@ -197,21 +197,20 @@ static bool free_waits(void)
 #define PENDING_LEAST_BYTES (256ull << 20)
 #define PENDING_SHARE 4
 
-static bool runs_ahead(const struct gs_device *device, const struct gsa_block_info *block)
+static bool ran_ahead(const struct gs_device *device)
 {
-	struct gsa_stats stats;
-	uint64_t allowed_bytes;
+	uint64_t live_bytes, pending_bytes, allowed_bytes;
 
 	if (gs_order_capturing() || gs_conf.free_sync == GS_FREE_SYNC_NEVER)
 		return false;
-	gsa_stats_read(device->allocator, &stats);
-	allowed_bytes = stats.allocated_bytes.now / PENDING_SHARE;
+	gsa_pending_read(device->allocator, &live_bytes, &pending_bytes);
+	allowed_bytes = live_bytes / PENDING_SHARE;
 	if (allowed_bytes < PENDING_LEAST_BYTES)
 		allowed_bytes = PENDING_LEAST_BYTES;
-	return stats.pending_bytes.now + block->reserved_bytes > allowed_bytes;
+	return pending_bytes > allowed_bytes;
 }
 
-/* Waits for the context that owns the memory, and for nothing if that cannot be made current. */
+/* Waits for the context that owned the memory, and for nothing if that cannot be made current. */
 static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 {
 	uint64_t mark = gs_order_to_host_mark(), before = gsa_free_serial(device->allocator);
@@ -233,18 +232,16 @@ static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
 	struct gsa_block_info block;
-	struct gs_device *device = dptr != 0 ? gs_device_of(dptr, &block) : NULL;
+	struct gs_device *device;
 	CUresult result;
 
 	(void)call;
-	if (device != NULL && block.address == dptr) {
-		if ((free_waits() || runs_ahead(device, &block) || gs_order_broken()) &&
-		    (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
-			return result;
-		if (gsa_free(device->allocator, dptr, NULL, &block) == GS_OK) {
-			gs_note_free(device, &block, 0);
-			return CUDA_SUCCESS;
-		}
+	if (dptr != 0 && (free_waits() || gs_order_broken()) && (device = gs_device_of(dptr, &block)) != NULL &&
+	    block.address == dptr && (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
+		return result;
+	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {
+		gs_note_free(device, &block, 0);
+		return ran_ahead(device) ? wait_for_owner(device, block.owner) : CUDA_SUCCESS;
 	}
 	if (dptr != 0 && gs_device_holds(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -254,40 +251,48 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	return result;
 }
 
-/* A stream on which memory of ours may be freed. *ret_known false: a good stream, but the driver does not say which.
- * Not CUDA_SUCCESS: what the driver has against it. */
-static CUresult free_stream(CUstream handle, bool per_thread, struct gsa_stream *ret_stream, bool *ret_known)
+/* Whether the driver has something against a stream of which it does not say which one it is. */
+static CUresult unknown_stream(CUstream handle)
 {
 	unsigned int flags;
 
-	*ret_known = gs_stream_resolve(handle, per_thread, ret_stream);
-	if (*ret_known)
-		return CUDA_SUCCESS;
-	return gs_driver.cuStreamGetFlags(handle == NULL && per_thread ? CU_STREAM_PER_THREAD : handle, &flags);
+	return gs_driver.cuStreamGetFlags(handle, &flags);
 }
 
-/* Without a known stream memory waits for all of them. On a stream that captures it is the driver that refuses. */
+/* Frees what is ours on the stream; NULL: without a known stream, so that memory waits for all of them. False: not
+ * ours. */
+static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresult *ret_result)
+{
+	struct gsa_block_info block;
+	struct gs_device *device;
+
+	if (gs_order_broken() && (device = gs_device_of(address, &block)) != NULL && block.address == address &&
+	    (*ret_result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
+		return true;
+	device = gs_device_free(address, stream, &block);
+	if (device != NULL)
+		gs_note_free(device, &block, stream != NULL ? stream->id : 0);
+	else if (!gs_device_holds(address))
+		return false;
+	*ret_result = device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return true;
+}
+
+/* On a stream that captures it is the driver that refuses. */
 CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 real, CUdeviceptr_v2 dptr,
 			      CUstream hStream)
 {
 	bool per_thread = gs_fn_info[call->fn].per_thread, known;
-	struct gsa_block_info block;
-	struct gs_device *device = dptr != 0 ? gs_device_of(dptr, &block) : NULL;
-	bool ours = device != NULL && block.address == dptr;
+	CUstream handle = hStream == NULL && per_thread ? CU_STREAM_PER_THREAD : hStream;
 	struct gsa_stream stream;
 	CUresult result;
 
-	if ((ours || (dptr != 0 && gs_device_holds(dptr))) &&
-	    !gs_order_stream_captures(hStream == NULL && per_thread ? CU_STREAM_PER_THREAD : hStream)) {
-		result = free_stream(hStream, per_thread, &stream, &known);
-		if (result == CUDA_SUCCESS && ours && gs_order_broken())
-			result = wait_for_owner(device, block.owner);
-		if (result != CUDA_SUCCESS)
+	if (dptr != 0 && !gs_order_stream_captures(handle)) {
+		known = gs_stream_resolve(hStream, per_thread, &stream);
+		if (!known && gs_device_holds(dptr) && (result = unknown_stream(handle)) != CUDA_SUCCESS)
 			return result;
-		if (!ours || gsa_free(device->allocator, dptr, known ? &stream : NULL, &block) != GS_OK)
-			return CUDA_ERROR_INVALID_VALUE;
-		gs_note_free(device, &block, known ? stream.id : 0);
-		return CUDA_SUCCESS;
+		if (free_ours(dptr, known ? &stream : NULL, &result))
+			return result;
 	}
 	result = real(dptr, hStream);
 	if (result == CUDA_SUCCESS)

@@ -18,20 +18,27 @@ static void stream_ending(CUstream handle)
 				gsa_stream_ending(device->allocator, &stream);
 		}
 	gs_order_stream_gone(handle);
+	gs_stream_ends();
+}
+
+static CUresult stream_ended(CUresult result)
+{
+	gs_stream_ends();
+	return result;
 }
 
 CUresult gs_on_cuStreamDestroy(struct gs_call *call, PFN_cuStreamDestroy_v2000 real, CUstream hStream)
 {
 	(void)call;
 	stream_ending(hStream);
-	return real(hStream);
+	return stream_ended(real(hStream));
 }
 
 CUresult gs_on_cuStreamDestroy_v2(struct gs_call *call, PFN_cuStreamDestroy_v4000 real, CUstream hStream)
 {
 	(void)call;
 	stream_ending(hStream);
-	return real(hStream);
+	return stream_ended(real(hStream));
 }
 
 CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize_v2000 real, CUstream hStream)
