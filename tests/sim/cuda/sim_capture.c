@@ -3,7 +3,6 @@
 #include "tests/sim/cuda/sim_capture.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_graph.h"
@@ -30,48 +29,6 @@ struct sim_capture *sim_capture_get(struct sim_capture *capture)
 {
 	capture->refs++;
 	return capture;
-}
-
-struct sim_place sim_place_copy(const struct sim_place *place)
-{
-	struct sim_place copy = {malloc((place->count ? place->count : 1) * sizeof(struct sim_node *)), place->count};
-
-	if (!copy.nodes)
-		abort();
-	if (place->count)
-		memcpy(copy.nodes, place->nodes, place->count * sizeof(struct sim_node *));
-	return copy;
-}
-
-void sim_place_clear(struct sim_place *place)
-{
-	free(place->nodes);
-	*place = (struct sim_place){NULL, 0};
-}
-
-static void place_set(struct sim_place *place, struct sim_node *node)
-{
-	place->nodes = realloc(place->nodes, sizeof(node));
-	if (!place->nodes)
-		abort();
-	place->nodes[0] = node;
-	place->count = 1;
-}
-
-static void place_add(struct sim_place *place, const struct sim_place *more)
-{
-	for (unsigned i = 0; i < more->count; i++) {
-		unsigned j = 0;
-
-		while (j < place->count && place->nodes[j] != more->nodes[i])
-			j++;
-		if (j < place->count)
-			continue;
-		place->nodes = realloc(place->nodes, (place->count + 1) * sizeof(struct sim_node *));
-		if (!place->nodes)
-			abort();
-		place->nodes[place->count++] = more->nodes[i];
-	}
 }
 
 void sim_capture_put(struct sim_capture *capture)
@@ -225,7 +182,7 @@ CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorde
 	if (stream->legacy || stream->ctx != recorded->origin->ctx)
 		return capture_break(recorded, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	stream->capture = recorded;
-	place_add(&stream->place, place);
+	sim_place_add(&stream->place, place);
 	return CUDA_SUCCESS;
 }
 
@@ -236,7 +193,7 @@ CUresult sim_capture_add(struct sim_stream *stream, CUgraphNodeParams *params)
 	SIM_TRY(sim_graph_add(stream->capture->graph, (CUgraphNode *)stream->place.nodes, stream->place.count, params,
 			      stream->ctx, &node));
 	node->priority = stream->priority;
-	place_set(&stream->place, node);
+	sim_place_set(&stream->place, node);
 	return CUDA_SUCCESS;
 }
 
@@ -316,7 +273,7 @@ static CUresult capture_begin(CUstream handle, bool per_thread, CUstreamCaptureM
 	open_captures = capture;
 	stream->capture = capture;
 	if (place)
-		place_add(&stream->place, place);
+		sim_place_add(&stream->place, place);
 	return CUDA_SUCCESS;
 }
 
@@ -330,23 +287,6 @@ SIM_TWIN(cuStreamBeginCapture_v2, _ptsz, (CUstream handle, CUstreamCaptureMode m
 	return capture_begin(handle, per_thread, mode, NULL, NULL);
 }
 
-/* Nodes of that graph, as the program gave them. */
-static CUresult place_check(const struct sim_graph *graph, const CUgraphNode *nodes, size_t count,
-			    struct sim_place *ret_place)
-{
-	struct sim_node *node;
-
-	if (count && !nodes)
-		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < count; i++) {
-		SIM_TRY(sim_node_find(nodes[i], &node));
-		if (node->graph != graph)
-			return CUDA_ERROR_INVALID_VALUE;
-	}
-	*ret_place = (struct sim_place){(struct sim_node **)nodes, (unsigned)count};
-	return CUDA_SUCCESS;
-}
-
 SIM_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
 	 (CUstream handle, CUgraph graph_handle, const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
 	  size_t count, CUstreamCaptureMode mode),
@@ -357,35 +297,15 @@ SIM_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
 
 	(void)edges;
 	SIM_TRY(sim_graph_find(graph_handle, &graph));
-	SIM_TRY(place_check(graph, dependencies, count, &place));
+	SIM_TRY(sim_place_given(graph, dependencies, count, &place));
 	return capture_begin(handle, per_thread, mode, graph, &place);
-}
-
-/* Marks what comes before a node, and the node. */
-static void mark(struct sim_node *node, unsigned visit)
-{
-	while (node->visit != visit) {
-		node->visit = visit;
-		if (node->after_count == 0)
-			return;
-		for (unsigned i = 1; i < node->after_count; i++)
-			mark(node->after[i], visit);
-		node = node->after[0];
-	}
 }
 
 static bool unjoined(const struct sim_capture *capture)
 {
-	const struct sim_place *end = &capture->origin->place;
-	unsigned visit = sim_graph_visit();
-
-	for (unsigned i = 0; i < end->count; i++)
-		mark(end->nodes[i], visit);
 	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
-		for (unsigned i = 0; stream->capture == capture && i < stream->place.count; i++) {
-			if (stream->place.nodes[i]->visit != visit)
-				return true;
-		}
+		if (stream->capture == capture && !sim_place_covers(&capture->origin->place, &stream->place))
+			return true;
 	}
 	return false;
 }
@@ -497,9 +417,9 @@ static CUresult capture_update(CUstream handle, bool per_thread, const CUgraphNo
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
 		return CUDA_ERROR_INVALID_VALUE;
-	SIM_TRY(place_check(stream->capture->graph, dependencies, count, &place));
+	SIM_TRY(sim_place_given(stream->capture->graph, dependencies, count, &place));
 	if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES) {
-		place_add(&stream->place, &place);
+		sim_place_add(&stream->place, &place);
 	} else {
 		place = sim_place_copy(&place); /* may be the stream's own: cuStreamGetCaptureInfo tells it */
 		sim_place_clear(&stream->place);

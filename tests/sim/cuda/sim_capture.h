@@ -35,9 +35,6 @@ CUresult sim_capture_ask_ctx(const struct sim_ctx *ctx);
 /* The same of an event recorded in this capture, open or over. */
 CUresult sim_capture_ask_event(struct sim_capture *capture);
 
-struct sim_place sim_place_copy(const struct sim_place *place);
-void sim_place_clear(struct sim_place *place);
-
 /* A stream waits for an event that was last recorded in `recorded` (NULL: in none), at that place. Pulls the stream in.
  * ret_captured: the wait became part of a capture, and there is nothing to submit. */
 CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorded, const struct sim_place *place,

@@ -11,15 +11,9 @@
 #include "tests/sim/cuda/sim_call.h"
 #include "tests/sim/cuda/sim_ctx.h"
 #include "tests/sim/cuda/sim_op.h"
+#include "tests/sim/cuda/sim_place.h"
 
 struct sim_capture;
-struct sim_node;
-
-/* A place in a graph: between some nodes and what comes after them. See sim_capture.h. */
-struct sim_place {
-	struct sim_node **nodes; /* owned */
-	unsigned count;
-};
 
 struct sim_stream {
 	uint64_t id; /* unique in the process, never reused */

@@ -181,3 +181,15 @@ RT_TWIN(cudaMemset2DAsync, _ptsz,
 {
 	return rt_result(d->cuMemsetD2D8Async(DEVICE(dst), pitch, (unsigned char)value, width, height, stream));
 }
+
+#if SIM_CUDART_MAJOR >= 13
+RT_TWIN(cudaMemcpyBatchAsync, _ptsz,
+	(void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
+	 struct cudaMemcpyAttributes *attributes, size_t *first, size_t attribute_count, cudaStream_t stream),
+	(dsts, srcs, sizes, count, attributes, first, attribute_count, stream))
+{
+	return rt_result(d->cuMemcpyBatchAsync((CUdeviceptr *)(uintptr_t)dsts, (CUdeviceptr *)(uintptr_t)srcs,
+					       (size_t *)(uintptr_t)sizes, count, (CUmemcpyAttributes *)attributes,
+					       first, attribute_count, stream));
+}
+#endif
