@@ -44,6 +44,7 @@ testlib_src := $(wildcard tests/lib/*.c)
 lib_obj     := $(lib_src:%.c=$(O)/obj/%.o) $(lib_asm:%.S=$(O)/obj/%.o)
 check_obj   := $(lib_src:%.c=$(O)/check/%.o) $(lib_asm:%.S=$(O)/check/%.o)
 report_obj  := $(report_src:%.c=$(O)/obj/%.o)
+simthreads_obj := $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/sim/threads/*.c))
 sim_obj     := $(sim_src:%.c=$(O)/obj/%.o)
 testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 
@@ -107,7 +108,7 @@ toolkit:
 lib: $(O)/libgpushim.so
 check-lib: $(O)/check/libgpushim.so
 report: $(O)/gpushim-report
-sim: $(O)/sim/libcuda.so.1 $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
+sim: $(O)/sim/libcuda.so.1 $(O)/sim/libsimthreads.so $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(torch_lib) $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
 tests: $(soak_bin)
 libs: $(O)/lib/.copied $(O)/lib/.copied-tests
@@ -167,6 +168,10 @@ $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,--build-id -Wl,-Bsymbolic -Wl,-z,defs \
 	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cuda/libcuda.map)) -ldl -lpthread
 	@ln -sf libcuda.so.1 $(O)/sim/libcuda.so
+
+$(O)/sim/libsimthreads.so: $(simthreads_obj) $(O)/sim/libcuda.so.1
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $^ $(SAN) -Wl,-soname,libsimthreads.so -Wl,-z,defs -ldl -lpthread
 
 comma := ,
 define simrt_rules

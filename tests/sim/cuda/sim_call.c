@@ -10,6 +10,7 @@
 
 #include "tests/sim/cuda/sim_log.h"
 #include "tests/sim/cuda/sim_sched.h"
+#include "tests/sim/cuda/sim_thread.h"
 
 SIM_EXPORT unsigned long sim_calls(const char *function);
 SIM_EXPORT void sim_fault_arm(const char *function, unsigned nth, int code);
@@ -21,6 +22,7 @@ static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
 static unsigned long calls_total;
 static enum sim_fn call_fn; /* the latest */
 static unsigned long faults_total;
+static _Thread_local unsigned depth;		  /* driver calls that the thread is in: kernels may make some */
 static bool forked;				  /* from a process that had made a driver call */
 static void (*fault_watch)(const char *function); /* NULL: nobody wants to know */
 
@@ -58,6 +60,8 @@ bool sim_forked(void)
 
 CUresult sim_enter(enum sim_fn fn)
 {
+	if (depth++ == 0)
+		sim_thread_point(symbols[fn]);
 	pthread_mutex_lock(&baton);
 	if (++calls_total == 1 && !forked)
 		sim_log_begin();
@@ -78,6 +82,7 @@ CUresult sim_enter(enum sim_fn fn)
 void sim_leave(const CUresult *fault)
 {
 	(void)fault;
+	depth--;
 	pthread_mutex_unlock(&baton);
 }
 
@@ -130,6 +135,8 @@ unsigned sim_call_thread(void)
 	static _Thread_local unsigned number;
 	static unsigned last;
 
+	if (!number)
+		number = sim_thread_number();
 	if (!number)
 		number = ++last;
 	return number;

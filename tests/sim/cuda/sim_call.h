@@ -1,8 +1,8 @@
 /* The frame around every simulated driver call: the baton, the call counters, injected faults.
  *
  * One thread at a time is inside the simulated driver: it holds the baton from SIM_ENTER to its return, and hands it
- * over while it waits for another thread. So no structure of the simulator needs a lock of its
- * own, and one seed gives one schedule as long as the program has one thread. */
+ * over while it waits for another thread. So no structure of the simulator needs a lock of its own, and one seed gives
+ * one schedule as long as the program has one thread, or with SIM_THREADS=baton (sim_thread.h). */
 #ifndef SIM_CALL_H
 #define SIM_CALL_H
 

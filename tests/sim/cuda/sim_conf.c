@@ -2,6 +2,7 @@
  * than those it asked for. */
 #include "tests/sim/cuda/sim_conf.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,9 @@ static void conf_read(void)
 	conf.queue = (unsigned)conf_number("SIM_QUEUE", conf.queue, UINT32_MAX, false);
 	if (conf.queue == 0)
 		conf_refuse("SIM_QUEUE", "0", "at least 1");
+	if (conf.baton && !dlsym(RTLD_DEFAULT, "sim_threads_wrapped"))
+		conf_refuse("SIM_THREADS", "baton",
+			    "libsimthreads.so to be preloaded; use scripts/sim-run --threads baton");
 	if (policy && *policy) {
 		size_t i = 0;
 

@@ -16,6 +16,7 @@
 #include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_stream.h"
+#include "tests/sim/cuda/sim_thread.h"
 
 static struct sim_stream *due; /* whose head host function shall run next; NULL = none */
 
@@ -87,6 +88,7 @@ static void *host_thread(void *unused)
 {
 	unsigned long calls = 0;
 
+	sim_thread_serve();
 	sim_baton_take();
 	for (;;) {
 		if (due) {

@@ -38,6 +38,7 @@ static int fd = -1;
 static char *window; /* NULL = nothing is written */
 static size_t used;  /* of the window */
 static off_t window_start;
+static bool begun;
 static bool replays;
 static struct choices steps, threads;
 
@@ -135,8 +136,9 @@ void sim_log_begin(void)
 {
 	const char *path = getenv("SIM_LOG");
 
-	if (path && *path)
+	if (path && *path && !begun)
 		log_open(path);
+	begun = true;
 }
 
 void sim_log_step(const struct sim_stream *stream, unsigned moment)
@@ -178,6 +180,7 @@ void sim_log_thread(unsigned long point, unsigned to, unsigned from, const char 
 {
 	struct line line = {.length = 0};
 
+	sim_log_begin();
 	count++;
 	hash_add(point << 1);
 	hash_add((uint64_t)to << 32 | from);

@@ -21,7 +21,7 @@
 
 struct sim_stream;
 
-/* At the first driver call. */
+/* At the first driver call; at a choice before that by itself. */
 void sim_log_begin(void);
 
 /* The head operation of the stream is about to make a step by choice. */
