@@ -39,6 +39,7 @@ static void *take_turns(void *number)
 {
 	static unsigned waiting;
 	cudaStream_t stream = stream_new();
+	struct timespec deadline;
 
 	pthread_barrier_wait(&barrier);
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -46,10 +47,13 @@ static void *take_turns(void *number)
 		say((uintptr_t)number);
 		pthread_mutex_lock(&mutexes[0]);
 		driver_call();
-		if (++waiting % 2)
-			pthread_cond_wait(&condition, &mutexes[0]);
-		else
+		if (++waiting % 2) {
+			clock_gettime(CLOCK_REALTIME, &deadline);
+			deadline.tv_sec++; /* the others may be at their end */
+			pthread_cond_timedwait(&condition, &mutexes[0], &deadline);
+		} else {
 			pthread_cond_signal(&condition);
+		}
 		say((uintptr_t)number);
 		pthread_mutex_unlock(&mutexes[0]);
 		sem_wait(&semaphore);
