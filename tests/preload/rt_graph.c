@@ -17,6 +17,7 @@ struct slot {
 	bool ordered;	     /* a and b are from cudaMallocAsync */
 	bool gives;	     /* t outlives the launch */
 	bool t_live;
+	bool auto_free; /* the next launch frees it */
 	uint64_t count;
 	uint32_t value, extra, sum; /* sum: what b holds after the launches so far */
 	unsigned stream;	    /* where the last launch went, or other work on a and b */
@@ -114,6 +115,7 @@ static void slot_new(struct slot *slot)
 			      .extra = draw(1000),
 			      .ordered = draw(2),
 			      .gives = draw(2),
+			      .auto_free = draw(2),
 			      .stream = stream};
 	size_bytes = slot->count * sizeof(uint32_t);
 	if (slot->ordered) {
@@ -128,7 +130,8 @@ static void slot_new(struct slot *slot)
 		slot_capture(slot, streams[draw(STREAMS)]);
 	else
 		slot_build(slot);
-	NEED(cudaGraphInstantiate(&slot->exec, slot->graph, 0));
+	NEED(cudaGraphInstantiate(&slot->exec, slot->graph,
+				  slot->auto_free ? cudaGraphInstantiateFlagAutoFreeOnLaunch : 0));
 	graphs++;
 }
 
@@ -149,10 +152,11 @@ static void slot_launch(struct slot *slot)
 {
 	unsigned stream = draw(STREAMS);
 
-	slot_give_back(slot);
+	if (!slot->auto_free)
+		slot_give_back(slot);
 	stream_follow(slot->stream, stream);
 	slot->stream = stream;
-	for (unsigned times = slot->gives ? 1 : 1 + draw(4); times > 0; times--) {
+	for (unsigned times = slot->gives && !slot->auto_free ? 1 : 1 + draw(4); times > 0; times--) {
 		NEED(cudaGraphLaunch(slot->exec, streams[stream]));
 		slot->sum += slot->value + slot->extra;
 		launches++;

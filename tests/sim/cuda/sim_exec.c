@@ -297,6 +297,8 @@ static void step_submit(struct sim_exec *exec, struct sim_step *step, struct sim
 		}
 		step->point = sim_stream_submit(lane, op);
 	}
+	if (step->node->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		sim_graph_memory_own(step->node->memory, lane);
 }
 
 static void end_drop(struct sim_op *op)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/cuda/sim_pages.h"
+#include "tests/sim/cuda/sim_shadow.h"
 
 static struct sim_graph_memory *all;
 static uint64_t used_high[SIM_DEVICES_MAX];
@@ -122,6 +123,11 @@ struct sim_op *sim_graph_memory_alloc_op(struct sim_graph_memory *memory)
 	return sim_op_new(SIM_OP_ALLOC, 0);
 }
 
+void sim_graph_memory_own(struct sim_graph_memory *memory, struct sim_stream *stream)
+{
+	sim_shadow_own(memory->range->start, memory->range->size_bytes, stream);
+}
+
 static void free_drop(struct sim_op *op)
 {
 	sim_graph_memory_put(*(struct sim_graph_memory **)op->payload);
@@ -132,6 +138,7 @@ struct sim_op *sim_graph_memory_free_op(struct sim_graph_memory *memory)
 	struct sim_op *op = sim_op_new(SIM_OP_FREE, sizeof(memory));
 
 	sim_op_touch(op, memory->range->start, memory->range->size_bytes, true);
+	sim_shadow_disown(memory->range->start);
 	if (!memory->live)
 		return op;
 	memory->live = false;

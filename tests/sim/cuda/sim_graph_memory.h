@@ -41,6 +41,9 @@ CUresult sim_graph_memory_map(struct sim_graph_memory *memory);
 struct sim_op *sim_graph_memory_alloc_op(struct sim_graph_memory *memory);
 struct sim_op *sim_graph_memory_free_op(struct sim_graph_memory *memory);
 
+/* Its alloc operation was submitted to the stream: to the shadow check it has a new owner. */
+void sim_graph_memory_own(struct sim_graph_memory *memory, struct sim_stream *stream);
+
 /* Its graph was launched, up to there. */
 void sim_graph_memory_use(struct sim_graph_memory *memory, struct sim_point end);
 

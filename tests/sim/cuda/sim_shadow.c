@@ -323,14 +323,10 @@ static bool queued_on(const struct owner *owner)
 	return false;
 }
 
-static void owner_judge(const struct owner *owner, CUstream handle)
+static void owner_judge(const struct owner *owner, struct sim_stream *target)
 {
-	struct sim_stream *target = NULL;
-
 	if (!queued_on(owner))
 		return;
-	if (handle != SIM_SHADOW_ANY && sim_stream_find(handle, false, &target) != CUDA_SUCCESS)
-		target = NULL;
 	order_find(target);
 	for (const struct sim_stream *stream = sim_stream_busy_first(); stream; stream = stream->busy_next) {
 		for (const struct sim_op *op = stream->head; op; op = op->next) {
@@ -340,24 +336,37 @@ static void owner_judge(const struct owner *owner, CUstream handle)
 	}
 }
 
+void sim_shadow_own(uintptr_t address, size_t size_bytes, struct sim_stream *target)
+{
+	if (sim_conf()->shadow)
+		owner_judge(owner_add(address, address + size_bytes), target);
+}
+
+void sim_shadow_disown(uintptr_t address)
+{
+	struct owner *owner = owner_find(address);
+
+	if (owner && !owner->ended) {
+		owner->ended = true;
+		sim_stack_take(&owner->ended_at);
+	}
+}
+
 void sim_shadow_owner(uintptr_t address, size_t size_bytes, void *handle)
 {
+	struct sim_stream *target = NULL;
+
 	sim_baton_take();
-	if (sim_conf()->shadow)
-		owner_judge(owner_add(address, address + size_bytes), (CUstream)handle);
+	if (handle != SIM_SHADOW_ANY && sim_stream_find((CUstream)handle, false, &target) != CUDA_SUCCESS)
+		target = NULL;
+	sim_shadow_own(address, size_bytes, target);
 	sim_baton_give();
 }
 
 void sim_shadow_free(uintptr_t address)
 {
-	struct owner *owner;
-
 	sim_baton_take();
-	owner = owner_find(address);
-	if (owner && !owner->ended) {
-		owner->ended = true;
-		sim_stack_take(&owner->ended_at);
-	}
+	sim_shadow_disown(address);
 	sim_baton_give();
 }
 

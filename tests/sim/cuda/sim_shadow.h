@@ -30,6 +30,12 @@ uintptr_t sim_shadow_end(uintptr_t address, uintptr_t end);
 /* Checks the head operation of a stream, about to run. False when memory that it touches is the driver's no more. */
 bool sim_shadow_check(const struct sim_stream *stream);
 
+/* As sim_shadow_owner and sim_shadow_free of tests/sim/sim.h, for memory that the simulator announces itself: that of
+ * graphs. The new owner comes after what is queued on the stream; NULL = any stream may use it. */
+struct sim_stream;
+void sim_shadow_own(uintptr_t address, size_t size_bytes, struct sim_stream *target);
+void sim_shadow_disown(uintptr_t address);
+
 /* The driver's range is going, and what was announced in it. */
 void sim_shadow_forget(uintptr_t start, uintptr_t end);
 
