@@ -410,13 +410,18 @@ void buffer_free(struct buffer *buffer, int stream)
 
 /* What the context owned is gone; pool memory and mappings stay, and can only be freed from
  * now on. (A substitute belongs to the primary context and stays too, as garbage.) */
-void buffers_forget(int context)
+void *buffers_forget(int context)
 {
+	void *dead = NULL;
+
 	for (unsigned i = 0; i < BUFFERS; i++) {
 		struct buffer *buffer = &buffers[i];
 
 		if (buffer->live && buffer->context == context && !buffer_kinds[buffer->kind].host &&
-		    !buffer_kinds[buffer->kind].ordered && buffer->kind != BUFFER_cuMemMap)
+		    !buffer_kinds[buffer->kind].ordered && buffer->kind != BUFFER_cuMemMap) {
 			buffer->live = false;
+			dead = buffer->words;
+		}
 	}
+	return dead;
 }

@@ -73,8 +73,8 @@ void buffer_free(struct buffer *buffer, int stream);
 /* By cudaFree or its kin, when that is a way. */
 void buffer_free_now(struct buffer *buffer);
 
-/* Its context is gone. */
-void buffers_forget(int context);
+/* Its context is gone. Returns memory that went along; NULL. */
+void *buffers_forget(int context);
 
 /* Whether streams of the context may touch it. */
 bool buffer_reachable(const struct buffer *buffer, int context);

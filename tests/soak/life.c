@@ -4,16 +4,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/preload/shadow.h"
 #include "tests/soak/buffer.h"
 #include "tests/soak/context.h"
 #include "tests/soak/draw.h"
 #include "tests/soak/event.h"
+#include "tests/soak/kernels.h"
 #include "tests/soak/say.h"
 
 void life_context(int stream)
 {
 	int context = context_pick();
 	struct clock clock;
+	void *dead;
 
 	(void)stream;
 	if (!contexts[context].made) {
@@ -30,8 +33,33 @@ void life_context(int stream)
 	host_knows(&clock);
 	streams_forget(context);
 	events_forget(context);
-	buffers_forget(context);
+	dead = buffers_forget(context);
 	say("context %d is destroyed", context);
+	context_enter(contexts[context].device);
+	if (dead != NULL && !say_is_small())
+		SAY_CODE(cudaFree(dead));
+}
+
+void life_after_reset(void)
+{
+	enum { WORDS = 5000 };
+	uint32_t *dead, *words, found[WORDS];
+	CUcontext current;
+	cudaStream_t stream;
+
+	/* Contexts that were made are still on the stack, with the one that goes below them. */
+	while (cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != NULL)
+		NEED_OK(cuCtxPopCurrent(&current));
+	NEED_OK(cudaSetDevice(0));
+	NEED_OK(shadow_malloc((void **)&dead, WORDS * 4));
+	NEED_OK(cudaDeviceReset());
+	SAY_CODE(cudaFree(dead));
+	NEED_OK(cudaStreamCreate(&stream));
+	NEED_OK(shadow_malloc((void **)&words, WORDS * 4));
+	kernel_fill(words, WORDS, 1, stream);
+	NEED_OK(cudaMemcpyAsync(found, words, WORDS * 4, cudaMemcpyDeviceToHost, stream));
+	NEED_OK(shadow_free(words));
+	say("after the reset: %016llx", (unsigned long long)digest_words(found, WORDS));
 }
 
 static void pool_attributes(cudaMemPool_t pool)

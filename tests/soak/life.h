@@ -5,6 +5,9 @@
 /* Makes a context with streams and events of its own, or destroys one with everything in it. */
 void life_context(int stream);
 
+/* At the end: the device is reset, and used once more. */
+void life_after_reset(void);
+
 /* Attributes, trimming, the device's current pool, an own pool made and destroyed. */
 void life_pool(int stream);
 

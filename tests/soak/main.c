@@ -116,7 +116,7 @@ static void op_wait(int stream)
 	X(event_wait_some, 8)                                                                                          \
 	X(op_event_ask, 4)                                                                                             \
 	X(op_wait, 3)                                                                                                  \
-	X(life_context, 2)                                                                                             \
+	X(life_context, 4)                                                                                             \
 	X(life_pool, 4)                                                                                                \
 	X(life_fork, 1)                                                                                                \
 	X(life_ask, 5)                                                                                                 \
@@ -142,7 +142,7 @@ static bool handshakes; /* the program watches memory */
 /* Programs differ in what they do much of: the rare combinations come from doing few things often. */
 static void taste(void)
 {
-	static const unsigned factors[] = {0, 1, 1, 2, 4};
+	static const unsigned factors[] = {0, 0, 1, 2, 6};
 
 	for (unsigned i = 0; i < OPERATION_COUNT; i++)
 		weights[i] = operations[i].weight * (i < 3 ? 1 + draw(2) : factors[draw(5)]);
@@ -303,5 +303,7 @@ int main(int argc, char **argv)
 	if (ending == 1)
 		_exit(4);
 	finish();
+	if (ending == 2)
+		life_after_reset();
 	return 0;
 }
