@@ -11,8 +11,9 @@
 struct sim_capture {
 	uint64_t id;
 	CUstreamCaptureMode mode;
-	const char *thread;	   /* that began it: the address of its `self` */
-	struct sim_stream *origin; /* NULL = over */
+	const char *thread;	    /* that began it: the address of its `self` */
+	struct sim_stream *origin;  /* NULL = over */
+	struct sim_stream *streams; /* that take part, of any context; through ->capture_next */
 	struct sim_graph *graph;
 	bool own_graph; /* made for this capture */
 	bool invalid;
@@ -37,18 +38,34 @@ void sim_capture_put(struct sim_capture *capture)
 		free(capture);
 }
 
+static void stream_join(struct sim_stream *stream, struct sim_capture *capture)
+{
+	if (stream->capture)
+		return;
+	stream->capture = capture;
+	stream->capture_next = capture->streams;
+	capture->streams = stream;
+}
+
+static void stream_leave(struct sim_stream *stream)
+{
+	struct sim_stream **link = &stream->capture->streams;
+
+	while (*link != stream)
+		link = &(*link)->capture_next;
+	*link = stream->capture_next;
+	stream->capture = NULL;
+	sim_place_clear(&stream->place);
+}
+
 /* The capture is over; its graph is the caller's. */
 static struct sim_graph *capture_close(struct sim_capture *capture)
 {
 	struct sim_capture **link = &open_captures;
 	struct sim_graph *graph = capture->graph;
 
-	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
-		if (stream->capture == capture) {
-			stream->capture = NULL;
-			sim_place_clear(&stream->place);
-		}
-	}
+	while (capture->streams)
+		stream_leave(capture->streams);
 	while (*link != capture)
 		link = &(*link)->next;
 	*link = capture->next;
@@ -179,9 +196,9 @@ CUresult sim_capture_wait(struct sim_stream *stream, struct sim_capture *recorde
 		capture->invalid = true;
 		return capture_break(recorded, CUDA_ERROR_STREAM_CAPTURE_MERGE);
 	}
-	if (stream->legacy || stream->ctx != recorded->origin->ctx)
+	if (stream->legacy)
 		return capture_break(recorded, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	stream->capture = recorded;
+	stream_join(stream, recorded);
 	sim_place_add(&stream->place, place);
 	return CUDA_SUCCESS;
 }
@@ -223,23 +240,18 @@ void sim_capture_stream_gone(struct sim_stream *stream)
 {
 	if (!stream->capture)
 		return;
-	if (sim_capture_began_on(stream))
+	if (sim_capture_began_on(stream)) {
 		capture_abandon(stream->capture);
-	else
+	} else {
 		stream->capture->invalid = true;
-	stream->capture = NULL;
-	sim_place_clear(&stream->place);
+		stream_leave(stream);
+	}
 }
 
 void sim_capture_forget(const struct sim_ctx *ctx)
 {
-	struct sim_capture *next;
-
-	for (struct sim_capture *capture = open_captures; capture; capture = next) {
-		next = capture->next;
-		if (capture->origin->ctx == ctx)
-			capture_abandon(capture);
-	}
+	for (struct sim_stream *stream = ctx->streams; stream; stream = stream->next)
+		sim_capture_stream_gone(stream);
 }
 
 /* --- Begin and end */
@@ -271,7 +283,7 @@ static CUresult capture_begin(CUstream handle, bool per_thread, CUstreamCaptureM
 	    .next = open_captures,
 	};
 	open_captures = capture;
-	stream->capture = capture;
+	stream_join(stream, capture);
 	if (place)
 		sim_place_add(&stream->place, place);
 	return CUDA_SUCCESS;
@@ -303,8 +315,8 @@ SIM_TWIN(cuStreamBeginCaptureToGraph, _ptsz,
 
 static bool unjoined(const struct sim_capture *capture)
 {
-	for (struct sim_stream *stream = capture->origin->ctx->streams; stream; stream = stream->next) {
-		if (stream->capture == capture && !sim_place_covers(&capture->origin->place, &stream->place))
+	for (struct sim_stream *stream = capture->streams; stream; stream = stream->capture_next) {
+		if (!sim_place_covers(&capture->origin->place, &stream->place))
 			return true;
 	}
 	return false;

@@ -27,9 +27,10 @@ struct sim_stream {
 	unsigned refs;
 	uint64_t submitted;
 	uint64_t completed;
-	struct sim_capture *capture; /* that the stream takes part in; NULL = none */
-	struct sim_place place;	     /* in the capture: what its next node comes after */
-	uint64_t shadow_before;	     /* see sim_shadow.c */
+	struct sim_capture *capture;	 /* that the stream takes part in; NULL = none */
+	struct sim_stream *capture_next; /* in the list of its streams */
+	struct sim_place place;		 /* in the capture: what its next node comes after */
+	uint64_t shadow_before;		 /* see sim_shadow.c */
 	struct sim_op *head;
 	struct sim_op *tail;
 	struct sim_stream *next;       /* in ctx->streams */
@@ -48,8 +49,8 @@ struct sim_stream *sim_stream_new_lane(struct sim_ctx *ctx);
 /* The stream that a handle means for the calling thread, in the driver's order of complaints. */
 CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **ret_stream);
 
-/* Queues the operation, which belongs to the stream from then on; not on a capturing stream. Returns its point without a
- * reference: valid until the baton is given away. */
+/* Queues the operation, which belongs to the stream from then on; not on a capturing stream. Returns its point without
+ * a reference: valid until the baton is given away. */
 struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op);
 
 /* The point at which everything submitted so far is complete. */
