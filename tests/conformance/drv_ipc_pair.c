@@ -57,7 +57,7 @@ static int exporter(void)
 	NEED(cuMemFree(freed));
 	NEED(cuIpcGetEventHandle(&letter.written, event));
 	WANT(cuIpcGetEventHandle(&letter.written, plain), CUDA_ERROR_INVALID_HANDLE);
-	WANT(cuIpcOpenEventHandle(&own, letter.written), CUDA_ERROR_INVALID_CONTEXT);
+	WANT(cuIpcOpenEventHandle(&own, letter.written), CUDA_ERROR_MAP_FAILED);
 	NEED(cuIpcGetEventHandle(&letter.written, event));
 	WANT(byte(memory + BYTES - 1), 1);
 	NEED(cuMemsetD8Async(memory, 2, BYTES, stream));
@@ -82,7 +82,6 @@ static int importer(void)
 	CUipcMemHandle back;
 	CUstream stream;
 	size_t size_bytes;
-	CUresult result;
 	CUevent event;
 	char go = 0;
 
@@ -96,11 +95,11 @@ static int importer(void)
 	NEED(cuMemGetAddressRange(&base, &size_bytes, inside));
 	WANT(base == memory, 1);
 	WANT(size_bytes, BYTES);
-	WANT(cuIpcOpenMemHandle(&refused, letter.freed, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_VALUE);
-	result = cuIpcOpenMemHandle(&refused, letter.memory, 0);
-	WANT(result, CUDA_ERROR_INVALID_VALUE);
-	if (result == CUDA_SUCCESS)
-		NEED(cuIpcCloseMemHandle(refused));
+	WANT(cuIpcOpenMemHandle(&refused, letter.freed, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_HANDLE);
+	WANT(cuIpcOpenMemHandle(&refused, letter.memory, 2), CUDA_ERROR_INVALID_VALUE);
+	NEED(cuIpcOpenMemHandle(&again, letter.memory, 0));
+	WANT(again == memory, 1);
+	NEED(cuIpcCloseMemHandle(again));
 	WANT(cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuIpcGetMemHandle(&back, memory), CUDA_ERROR_INVALID_VALUE);
 

@@ -6,9 +6,6 @@ export GPUSHIM_ALLOC_CONF=snapshot:off
 for source in "$TOP"/tests/conformance/*.c; do
 	rule=$(basename "$source" .c)
 	case $rule in
-	drv_ipc_pair) # below: what the driver says of freed memory and of flags is not known yet
-		continue
-		;;
 	drv_fault | drv_vmm_fault | drv_green) # about cuMemAlloc in the simulator itself; only for a real driver
 		continue
 		;;

@@ -68,10 +68,14 @@ void sim_event_share_put(struct sim_event_share *share)
 CUresult sim_event_share_open(const CUipcEventHandle *handle, struct sim_event_share **ret_share)
 {
 	struct sim_ipc_handle given;
+	CUresult result;
 	int fd;
 
 	memcpy(&given, handle, sizeof(given));
-	SIM_TRY(sim_ipc_open(EVENT_MAGIC, &given, &fd));
+	result = sim_ipc_open(EVENT_MAGIC, &given, &fd);
+	if (result == CUDA_ERROR_INVALID_CONTEXT)
+		return CUDA_ERROR_MAP_FAILED;
+	SIM_TRY(result);
 	*ret_share = share_map(fd);
 	return *ret_share ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }

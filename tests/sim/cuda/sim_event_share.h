@@ -13,6 +13,7 @@ struct sim_event_share *sim_event_share_new(void);
 struct sim_event_share *sim_event_share_get(struct sim_event_share *share);
 void sim_event_share_put(struct sim_event_share *share);
 
+/* CUDA_ERROR_MAP_FAILED for this process's own handle. */
 CUresult sim_event_share_open(const CUipcEventHandle *handle, struct sim_event_share **ret_share);
 CUipcEventHandle sim_event_share_handle(const struct sim_event_share *share);
 

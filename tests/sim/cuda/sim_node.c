@@ -43,6 +43,8 @@ static CUresult values_node(CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *params, struct sim
 	size_t size_bytes = params->count * sizeof(*params->paramArray);
 
 	SIM_TRY(ctx_choose(params->ctx, ctx));
+	if (params->count == 0)
+		return CUDA_ERROR_INVALID_VALUE;
 	SIM_TRY(sim_values_check(params->paramArray, params->count, params->flags));
 	*owned = malloc(size_bytes);
 	if (!*owned)

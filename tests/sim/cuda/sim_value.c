@@ -67,7 +67,7 @@ static CUresult op_check(const CUstreamBatchMemOpParams *params)
 
 CUresult sim_values_check(const CUstreamBatchMemOpParams *ops, unsigned count, unsigned flags)
 {
-	if (flags || count == 0 || count > BATCH_MAX || !ops)
+	if (flags || count > BATCH_MAX || (count && !ops))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < count; i++)
 		SIM_TRY(op_check(&ops[i]));
@@ -144,6 +144,8 @@ static CUresult values_submit(CUstream handle, bool per_thread, CUstreamBatchMem
 
 	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	SIM_TRY(sim_values_check(ops, count, flags));
+	if (count == 0)
+		return CUDA_SUCCESS;
 	if (stream->capture)
 		return sim_capture_add(stream, &params);
 	for (unsigned i = 0; i < count; i++)
