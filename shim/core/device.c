@@ -273,6 +273,18 @@ bool gs_context_find(CUcontext handle, struct gs_context *ret_context)
 	return context != NULL;
 }
 
+CUcontext gs_context_primary(CUdevice device)
+{
+	CUcontext handle = NULL;
+
+	gsb_lock_acquire(&device_lock);
+	for (unsigned i = 0; i < context_count; i++)
+		if (contexts[i].alive && contexts[i].primary && contexts[i].device == device)
+			handle = contexts[i].handle;
+	gsb_lock_release(&device_lock);
+	return handle;
+}
+
 bool gs_context_current(struct gs_context *ret_context)
 {
 	CUcontext handle = NULL;
@@ -317,11 +329,15 @@ unsigned gs_context_list(struct gs_context *list, unsigned capacity)
 bool gs_context_enter(CUcontext handle, bool *ret_pushed)
 {
 	CUcontext current = NULL;
+	CUresult result;
 
 	*ret_pushed = false;
 	if (gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == handle)
 		return true;
-	*ret_pushed = gs_driver.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS;
+	result = gs_driver.cuCtxPushCurrent_v2(handle);
+	*ret_pushed = result == CUDA_SUCCESS;
+	if (result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+		gs_context_gone(handle);
 	return *ret_pushed;
 }
 

@@ -72,6 +72,9 @@ struct gs_context {
 bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_context *ret_context);
 bool gs_context_find(CUcontext handle, struct gs_context *ret_context);
 
+/* The primary context of the device, if it was seen to be retained and lives; NULL. */
+CUcontext gs_context_primary(CUdevice device);
+
 /* The calling thread's current context, made known if it is not; false when there is none, or no room. */
 bool gs_context_current(struct gs_context *ret_context);
 
@@ -82,7 +85,8 @@ uint64_t gs_context_changes(void);
 /* Copies the living contexts; returns how many there are (at most capacity are written). */
 unsigned gs_context_list(struct gs_context *contexts, unsigned capacity);
 
-/* Makes the context current until gs_context_leave. False: it cannot be; then there is nothing to leave. */
+/* Makes the context current until gs_context_leave. False: it cannot be; then there is nothing to leave. Where the
+ * driver says that there is no such context any more, its end was missed, and is made up for. */
 bool gs_context_enter(CUcontext handle, bool *ret_pushed);
 void gs_context_leave(bool pushed);
 

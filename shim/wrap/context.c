@@ -111,8 +111,10 @@ static CUcontext primary_context(CUdevice device)
 {
 	unsigned int flags;
 	int active = 0;
-	CUcontext context = NULL;
+	CUcontext context = gs_context_primary(device);
 
+	if (context != NULL)
+		return context;
 	if (gs_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active ||
 	    gs_driver.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
 		return NULL;

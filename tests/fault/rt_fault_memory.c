@@ -173,12 +173,12 @@ static void pools(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario scenarios[] = {
-	    {"start", NULL, {start}, work_settle},
-	    {"ways", work_warm, {ways}, work_settle},
-	    {"streams", work_warm, {streams}, work_settle},
-	    {"copies", work_warm, {copies}, work_settle},
-	    {"all of it", work_warm, {all_of_it}, work_settle},
-	    {"pools", work_warm, {pools}, work_settle},
+	    {"start", NULL, {start}, work_settle, false},
+	    {"ways", work_warm, {ways}, work_settle, false},
+	    {"streams", work_warm, {streams}, work_settle, false},
+	    {"copies", work_warm, {copies}, work_settle, false},
+	    {"all of it", work_warm, {all_of_it}, work_settle, false},
+	    {"pools", work_warm, {pools}, work_settle, false},
 	};
 
 	work_init();

@@ -29,7 +29,7 @@ sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 			tap_count=$((tap_count + 1))
 			echo "${line%%ok *}ok $tap_count - ${program#rt_fault_}, $settings${*:+, }$*: ${line#* - }"
 			;;
-		'1..'*) is "$program, $settings $*: all of its scenarios ran" "$line" "1..$number" ;;
+		'1..'*) is "$program, $settings${*:+, }$*: all of its scenarios ran" "$line" "1..$number" ;;
 		*) echo "$line" ;;
 		esac
 	done <"$folder/out"
@@ -39,16 +39,20 @@ sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 for program in "$BUILD"/tests/fault/*_fault_*; do
 	[ -x "$program" ] || continue
 	program=${program##*/}
-	case $program in *.d) continue ;; esac
+	case $program in
+	*.d) continue ;;
+	drv_*) devices=2 ;;
+	*) devices=1 ;;
+	esac
 	if [ "$mode" = full ]; then
 		for settings in backend:vmm expandable_segments:False backend:cudamalloc snapshot:off torch:serve backend:off free_sync:never; do
-			sweep "$program" $settings
+			sweep "$program" $settings --devices $devices
 		done
 		for policy in in-order random starve; do
-			sweep "$program" backend:vmm --policy $policy
+			sweep "$program" backend:vmm --policy $policy --devices $devices
 		done
 	else
-		sweep "$program" snapshot:off
+		sweep "$program" snapshot:off --devices $devices
 	fi
 done
 [ "$mode" = full ] || sweep rt_fault_memory backend:cudamalloc,snapshot:oom
