@@ -11,24 +11,24 @@
 #include "tests/soak/event.h"
 #include "tests/soak/kernels.h"
 #include "tests/soak/say.h"
+#include "tests/soak/work.h"
 
-void life_context(int stream)
+static int make(int device)
 {
-	int context = context_pick();
-	struct clock clock;
+	int context = context_make(device);
+
+	if (context >= 0) {
+		streams_start(context);
+		say("context %d is made", context);
+	}
+	return context;
+}
+
+static void destroy(int context)
+{
+	struct clock clock = context_clock(context);
 	void *dead;
 
-	(void)stream;
-	if (!contexts[context].made) {
-		context = context_make((int)draw((unsigned)device_count));
-		if (context < 0)
-			return;
-		streams_start(context);
-		stream_make(context);
-		say("context %d is made", context);
-		return;
-	}
-	clock = context_clock(context);
 	context_destroy(context);
 	host_knows(&clock);
 	streams_forget(context);
@@ -38,6 +38,44 @@ void life_context(int stream)
 	context_enter(contexts[context].device);
 	if (dead != NULL && !say_is_small())
 		SAY_CODE(cudaFree(dead));
+}
+
+void life_context(int stream)
+{
+	int context = context_pick();
+
+	(void)stream;
+	if (contexts[context].made) {
+		destroy(context);
+		return;
+	}
+	context = make((int)draw((unsigned)device_count));
+	if (context >= 0)
+		stream_make(context);
+}
+
+void life_short_context(int stream)
+{
+	int home = streams[stream].context, context = make(contexts[home].device);
+	int other = context >= 0 ? stream_make(context) : -1;
+	uint64_t count = buffer_draw_count();
+	struct buffer temporary, *kept;
+
+	for (unsigned rounds = 1 + draw(4); other >= 0 && rounds > 0; rounds--) {
+		buffer_make(&temporary, other, draw(3) == 0 ? BUFFER_cudaMallocAsync : BUFFER_cudaMalloc, count);
+		work_init(&temporary, other);
+		buffer_free(&temporary, other);
+		if (draw(2) == 0)
+			stream_await(other);
+		kept = buffer_empty();
+		if (kept == NULL || draw(2) == 0)
+			continue;
+		context_enter(home);
+		buffer_make(kept, stream, draw(3) == 0 ? BUFFER_cudaMallocAsync : BUFFER_cudaMalloc, count);
+		work_init(kept, stream);
+	}
+	if (context >= 0)
+		destroy(context);
 }
 
 void life_after_reset(void)

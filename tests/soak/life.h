@@ -5,6 +5,9 @@
 /* Makes a context with streams and events of its own, or destroys one with everything in it. */
 void life_context(int stream);
 
+/* A context for a moment: it allocates, frees, and goes, while another one allocates what the first has freed. */
+void life_short_context(int stream);
+
 /* At the end: the device is reset, and used once more. */
 void life_after_reset(void);
 

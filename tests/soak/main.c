@@ -117,6 +117,7 @@ static void op_wait(int stream)
 	X(op_event_ask, 4)                                                                                             \
 	X(op_wait, 3)                                                                                                  \
 	X(life_context, 4)                                                                                             \
+	X(life_short_context, 2)                                                                                       \
 	X(life_pool, 4)                                                                                                \
 	X(life_fork, 1)                                                                                                \
 	X(life_ask, 5)                                                                                                 \
