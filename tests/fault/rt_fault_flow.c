@@ -55,6 +55,52 @@ static void capture(void)
 	STEP(cudaGetLastError());
 }
 
+/* A graph that sets memory of cudaMalloc and gives memory of its own to the program, which frees it by either call
+ * before the next launch. */
+static void graph_memory(void)
+{
+	static uint32_t host[WORDS];
+	cudaGraphExec_t executable = NULL;
+	uint32_t *words = NULL, *given = NULL;
+	cudaStream_t stream = NULL;
+	cudaGraph_t graph = NULL;
+
+	STEP(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	STEP(cudaMalloc((void **)&words, SMALL_BYTES));
+	if (words == NULL || stream == NULL)
+		return;
+	if (STEP(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal))) {
+		STEP(cudaMallocAsync((void **)&given, SMALL_BYTES, stream));
+		if (given != NULL)
+			STEP(cudaMemsetAsync(given, 6, SMALL_BYTES, stream));
+		STEP(cudaMemsetAsync(words, 5, SMALL_BYTES, stream));
+		STEP(cudaStreamEndCapture(stream, &graph));
+	}
+	if (graph != NULL)
+		STEP(cudaGraphInstantiate(&executable, graph, 0));
+	for (int round = 0; executable != NULL && round < 3; round++) {
+		bool good;
+
+		if (!STEP(cudaGraphLaunch(executable, stream)))
+			break;
+		good = STEP(
+		    cudaMemcpyAsync(host, given != NULL ? given : words, sizeof(host), cudaMemcpyDeviceToHost, stream));
+		good &= STEP(cudaStreamSynchronize(stream));
+		if (good)
+			step_note("words wrong", (int)work_differ(host, given != NULL ? 0x06060606 : 0x05050505));
+		if (good && given != NULL)
+			STEP(round == 1 ? cudaFree(given) : cudaFreeAsync(given, stream));
+	}
+	if (executable != NULL)
+		STEP(cudaGraphExecDestroy(executable));
+	if (graph != NULL)
+		STEP(cudaGraphDestroy(graph));
+	work_check(words, stream, 9);
+	STEP(cudaFree(words));
+	STEP(cudaStreamDestroy(stream));
+	STEP(cudaGetLastError());
+}
+
 /* Memory of a context that ends is gone; that of the next one is new. */
 static void reset(void)
 {
@@ -152,6 +198,7 @@ int main(int argc, char **argv)
 {
 	static const struct scenario scenarios[] = {
 	    {"capture", work_warm, {capture}, work_settle, false},
+	    {"memory of a graph", work_warm, {graph_memory}, work_settle, false},
 	    {"reset", work_warm, {reset}, work_settle, false},
 	    {"threads", work_warm, {threads}, work_settle, false},
 	    {"too much", work_warm, {too_much}, work_settle, false},
