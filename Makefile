@@ -54,7 +54,7 @@ testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 # lib_* is a shared library, linked to nothing or to what the word after lib_ says.
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_rooms  := preload conformance fault sim/torch
+prog_rooms  := preload conformance fault sim/torch mutants
 prog_src    := $(wildcard $(foreach room,$(prog_rooms),$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
 proglib_src := $(wildcard tests/preload/lib_*.c)
@@ -81,7 +81,7 @@ fuzz_trace_src    := tests/tools/trace.c
 FUZZ_SECONDS ?= 60
 
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz
+.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz
 .DEFAULT_GOAL := all
 
 all: toolkit lib check-lib report sim tests libs gpu $(fuzz_bin)
@@ -97,6 +97,7 @@ help:
 ## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings
 ## make asan        unit and preload tests under AddressSanitizer (also: ubsan, tsan)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
+## make mutants     planted bugs are caught: hours (ONLY='pattern': some of them)
 ## make install     PREFIX=/usr/local DESTDIR=
 ## make clean
 
@@ -311,10 +312,13 @@ fuzz: toolkit
 	@$(MAKE) --no-print-directory $(patsubst $(O)/tests/fuzz/%,$(O)/fuzz/%,$(fuzz_bin))
 	@tests/fuzz/run $(O)/fuzz $(FUZZ_SECONDS)
 
+mutants: all
+	@tests/mutants/run.py --only '$(or $(ONLY),*)'
+
 install: toolkit lib report $(O)/lib/.copied
 	@scripts/install "$(DESTDIR)$(PREFIX)"
 
 clean:
 	rm -rf build
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -path $(O)/mutants -prune -o -name '*.d' -print 2>/dev/null)

@@ -116,15 +116,27 @@ static void free_nothing(void)
 }
 
 /* The stream of a free goes away with work pending, and its handle comes back (H6). */
+static unsigned long events_recorded(void)
+{
+	sim_calls_fn *calls;
+
+	*(void **)&calls = sim_find("sim_calls");
+	return calls("cuEventRecord");
+}
+
 static void stream_destroyed(void)
 {
 	cudaStream_t first = stream_new(), second;
 	uint32_t *words, *other;
+	unsigned long events;
 
 	NEED(cudaMallocAsync((void **)&words, size_bytes, first));
 	pending_reader(words, 1, first);
 	NEED(cudaFreeAsync(words, first));
+	events = events_recorded();
 	NEED(cudaStreamDestroy(first));
+	if (dlsym(RTLD_DEFAULT, "gpushim_stats") != NULL && events_recorded() == events)
+		printf("the stream went and nothing tells when its memory is free\n");
 	second = stream_new();
 	NEED(cudaMallocAsync((void **)&other, size_bytes, second));
 	kernel_fill(other, 2, WORDS, second);
@@ -171,6 +183,57 @@ static void memory_info(void)
 	       total >> 20);
 }
 
+static void trim_pool(void)
+{
+	cudaMemPool_t pool;
+
+	NEED(cudaDeviceGetDefaultMemPool(&pool, 0));
+	NEED(cudaMemPoolTrimTo(pool, 0));
+}
+
+static void trim_shim(void)
+{
+	__typeof__(gpushim_trim) *trim;
+
+	*(void **)&trim = dlsym(RTLD_DEFAULT, "gpushim_trim");
+	if (trim != NULL)
+		trim(0, 0);
+}
+
+static void ask_for_too_much(void)
+{
+	void *words;
+
+	if (cudaMalloc(&words, (size_t)1 << 40) == cudaSuccess)
+		printf("that much?\n");
+	(void)cudaGetLastError();
+}
+
+/* Memory stays while work is queued on it, however it is asked to be given back. */
+static void give_back(void)
+{
+	static void (*const ways[])(void) = {trim_pool, trim_shim, ask_for_too_much};
+
+	for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+		cudaStream_t stream = stream_new();
+		uint32_t *idle, *legacy, *async;
+
+		NEED(cudaMallocAsync((void **)&idle, 3 * size_bytes, stream));
+		NEED(cudaMallocAsync((void **)&async, 3 * size_bytes, stream));
+		NEED(cudaMalloc((void **)&legacy, 3 * size_bytes));
+		NEED(cudaFree(idle));
+		NEED(cudaDeviceSynchronize());
+		for (unsigned part = 0; part < 3; part++) {
+			pending_reader(legacy + part * WORDS, 1, stream);
+			pending_reader(async + part * WORDS, 2, stream);
+		}
+		NEED(cudaFreeAsync(async, stream));
+		NEED(cudaFree(legacy));
+		ways[way]();
+		printf("%u words wrong\n", errors_read(errors));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -195,6 +258,8 @@ int main(int argc, char **argv)
 		stream_destroyed();
 	else if (strcmp(what, "reset") == 0)
 		reset();
+	else if (strcmp(what, "give-back") == 0)
+		give_back();
 	else if (strcmp(what, "memory-info") == 0)
 		memory_info();
 	else

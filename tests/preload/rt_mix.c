@@ -1,5 +1,5 @@
 /* A random but legal program: allocates with every call there is, fills, adds and verifies by kernels on several
- * streams, orders streams by events, frees by either call. Prints how much it did and how many words were ever wrong;
+ * streams, orders streams by events, frees by either call, gives memory back. Prints how much it did and how many words were ever wrong;
  * the output depends on argv[1] (seed) alone. argv[2]: number of operations.
  *
  * A block is used on one stream at a time, its own; to move it the program records an event and lets the other stream
@@ -9,7 +9,7 @@
 #include "tests/preload/kernel.h"
 #include "tests/preload/shadow.h"
 
-enum { STREAMS = 5, SLOTS = 24, MOST_WORDS = 300000 };
+enum { STREAMS = 5, SLOTS = 24, MOST_WORDS = 1500000 };
 
 struct slot {
 	uint32_t *words; /* NULL = empty */
@@ -53,10 +53,10 @@ static void slot_verify(const struct slot *slot)
 
 static void slot_alloc(struct slot *slot)
 {
-	static const uint32_t limits[] = {64, 4096, 100000, MOST_WORDS};
+	static const uint32_t limits[] = {64, 4096, 100000, 300000};
 	size_t size_bytes;
 
-	slot->count = 1 + draw(limits[draw(4)]);
+	slot->count = 1 + draw(draw(10) == 0 ? MOST_WORDS : limits[draw(4)]);
 	slot->value = draw(1u << 30);
 	slot->stream = draw(STREAMS);
 	size_bytes = slot->count * sizeof(*slot->words);
@@ -117,6 +117,15 @@ static void slot_check_on_host(struct slot *slot)
 		printf("%u words are wrong on the host\n", wrong);
 }
 
+/* Whatever is given back to the driver, work on it is not queued any more. */
+static void trim(void)
+{
+	cudaMemPool_t pool;
+
+	NEED(cudaDeviceGetDefaultMemPool(&pool, 0));
+	NEED(cudaMemPoolTrimTo(pool, draw(2) == 0 ? 0 : 4u << 20));
+}
+
 static void step(void)
 {
 	struct slot *slot = &slots[draw(SLOTS)];
@@ -125,7 +134,7 @@ static void step(void)
 		slot_alloc(slot);
 		return;
 	}
-	switch (draw(8)) {
+	switch (draw(9)) {
 	case 0:
 	case 1:
 	case 2:
@@ -143,6 +152,10 @@ static void step(void)
 	case 6:
 		if (draw(10) == 0)
 			NEED(cudaDeviceSynchronize());
+		break;
+	case 7:
+		if (draw(3) == 0)
+			trim();
 		break;
 	default:
 		slot_add(slot, &slots[draw(SLOTS)]);

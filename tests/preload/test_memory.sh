@@ -12,7 +12,7 @@ for schedule in 'late 1' 'in-order 2' 'random 3' 'random 4' 'random 5' 'starve 6
 	like "a mixed program, $policy: nothing wrong" "$output" ' 0 words wrong'
 	is "a mixed program, $policy: nothing said" "$said" ''
 done
-same 'a mixed program, on a nearly full device' --memory 24M --policy random "$programs/rt_mix" 8
+same 'a mixed program, on a nearly full device' --memory 28M --policy random "$programs/rt_mix" 8
 same 'a mixed program, with a second device' --devices 2 "$programs/rt_mix" 9
 is 'afterwards: no live block' "$(snapshot blocks)" '0 0'
 like 'afterwards: nothing allocated' "$(snapshot gauge allocated_bytes)" '^0 [1-9]'
@@ -39,6 +39,7 @@ done
 sim "$programs/rt_hazard" reuse-same-stream
 is 'the stream of the free reuses at once' "$(cat "$folder/out")" 'the same memory
 0 words wrong'
+same 'nothing is given back while work is queued on it' "$programs/rt_hazard" give-back
 same 'cudaFree of nothing starts CUDA (H5)' "$programs/rt_hazard" free-nothing
 same 'device reset' "$programs/rt_hazard" reset
 same 'cudaMemGetInfo (H30)' "$programs/rt_hazard" memory-info
@@ -49,6 +50,9 @@ GPUSHIM_ALLOC_CONF=free_sync:never sim "$programs/rt_hazard" copy-then-free
 like 'free_sync:never does not wait' "$(cat "$folder/out")" '^[1-9][0-9]* words wrong on the host'
 GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work' "$programs/rt_hazard" reuse-legacy
 
+sim "$programs/drv_context_ways"
+is 'memory that another context reads is not handed out, however that context came to be (H1)' \
+	"$status:$(cat "$folder/out")" '0:0 words wrong'
 same 'memory comes back among many contexts (H2)' --memory 256M "$programs/drv_contexts"
 like 'all of it' "$output" '^64 of 64'
 same 'the driver needs memory that we keep (H28)' --memory 256M "$programs/drv_give_back"

@@ -14,6 +14,7 @@
 #define STREAM ((CUstream)0x1000)
 
 static _Thread_local CUcontext current_context;
+static unsigned long long named_stream_id = 40;
 
 static CUresult context_current(CUcontext *ret_context)
 {
@@ -30,7 +31,7 @@ static CUresult context_device(CUdevice *ret_device)
 /* A driver that does not tell default streams apart. */
 static CUresult stream_id(CUstream stream, unsigned long long *ret_id)
 {
-	*ret_id = (uintptr_t)stream <= 2 ? 7 : (uintptr_t)stream;
+	*ret_id = (uintptr_t)stream <= 2 ? 7 : named_stream_id;
 	return CUDA_SUCCESS;
 }
 
@@ -86,10 +87,25 @@ static void h6_default_streams_are_told_apart(void **state)
 	assert_int_not_equal(id_of(NULL, false), other_context);
 }
 
+static void h6_a_handle_used_again_is_another_stream(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	current_context = (CUcontext)0x100;
+	before = id_of(STREAM, false);
+	assert_int_equal(id_of(STREAM, false), before);
+	named_stream_id++;
+	gs_stream_ends();
+	assert_int_not_equal(id_of(STREAM, false), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    {"H6 default streams of contexts and threads are told apart", h6_default_streams_are_told_apart, NULL, NULL,
+	     NULL},
+	    {"H6 a stream with the handle of another is another", h6_a_handle_used_again_is_another_stream, NULL, NULL,
 	     NULL},
 	};
 

@@ -1,0 +1,149 @@
+"""The checks that a mutant is put to: small programs run directly, unit tests, test scripts.
+
+    mix POLICY SEED [CONF]      rt_mix: every word right, and what it prints is as without the shim
+    rule NAME                   a conformance rule, under the shim
+    program NAME ARGUMENT..     a program of tests/preload, as without the shim
+    contexts                    drv_contexts, on a small device
+    alone NAME                  one that judges itself by its status, with the shim
+    torch                       rt_torch, as without the shim
+    unit NAME                   a unit test
+    script FOLDER/NAME          a test script
+    victim NAME POLICY SEED     a model in tests/mutants, on the simulated driver alone
+
+A check passes or not; one that hangs has not passed."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from tree import BUILD, TOP, room_of
+
+MIX_STEPS = "400"
+DIRECT_S = 60
+SCRIPT_S = 420
+
+
+class Verdict:
+    def __init__(self, passed, why=""):
+        self.passed = passed
+        self.why = why
+
+
+def environment(extra):
+    drop = ("LD_PRELOAD", "GPUSHIM_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "MAKEFLAGS")
+    return {**{key: value for key, value in os.environ.items() if key not in drop}, **extra}
+
+
+def execute(command, folder, extra, limit_s):
+    """Status (None: hung) and output."""
+    with tempfile.TemporaryFile() as out:
+        child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                 start_new_session=True, env=environment(extra))
+        try:
+            status = child.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            status = None
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+        out.seek(0)
+        return status, out.read().decode(errors="replace")
+
+
+def judge(status, output):
+    if status is None:
+        return Verdict(False, "hung")
+    if status != 0:
+        lines = [line for line in output.splitlines() if line.strip()]
+        return Verdict(False, "status %d: %s" % (status, lines[-1][:100] if lines else ""))
+    return Verdict(True)
+
+
+class Checks:
+    def __init__(self, build):
+        self.build = build
+        self.extra = {}    # environment of the mutant
+        self.expected = {} # what programs print without the shim
+
+    def sim(self, options, program, folder, extra=None):
+        return execute([TOP + "/scripts/sim-run", "--build", self.build, *options, "--", *program], folder,
+                       {**self.extra, **(extra or {})}, DIRECT_S)
+
+    def as_without(self, options, program, extra):
+        """The program prints and returns the same with the shim as without; the latter is asked once."""
+        key = (tuple(options), tuple(program))
+        folder = tempfile.mkdtemp()
+        try:
+            if key not in self.expected:
+                self.expected[key] = self.sim(["--no-shim", *options], program, folder)
+            status, output = self.sim(options, program, folder, extra)
+        finally:
+            shutil.rmtree(folder)
+        output = re.sub("(?m)^gpushim: (snapshot written|out of memory).*\n", "", output)
+        if status is not None and (status, output) != self.expected[key]:
+            lines = [line for line in output.splitlines() if line not in self.expected[key][1].splitlines()]
+            return Verdict(False, "status %d: %s" % (status, lines[0][:140] if lines else "lines are missing"))
+        return judge(status, output)
+
+    def mix(self, policy, seed, conf=""):
+        return self.as_without(["--policy", policy, "--seed", seed], [BUILD + "/tests/preload/rt_mix", seed, MIX_STEPS],
+                               {"GPUSHIM_ALLOC_CONF": "snapshot:off," + conf})
+
+    def program(self, name, *arguments):
+        return self.as_without([], [BUILD + "/tests/preload/" + name, *arguments], {"GPUSHIM_ALLOC_CONF": "snapshot:off"})
+
+    def contexts(self):
+        return self.as_without(["--memory", "256M"], [BUILD + "/tests/preload/drv_contexts"],
+                               {"GPUSHIM_ALLOC_CONF": "snapshot:off"})
+
+    def alone(self, name):
+        return judge(*self.sim([], [BUILD + "/tests/preload/" + name], TOP, {"GPUSHIM_ALLOC_CONF": "snapshot:off"}))
+
+    def torch(self):
+        program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so", "train", "decode", "graph",
+                   "shortage", "empty"]
+        return self.as_without(["--memory", "512M"], program, {"GPUSHIM_ALLOC_CONF": "snapshot:off"})
+
+    def rule(self, name):
+        return judge(*self.sim(["--devices", "2"], [BUILD + "/tests/conformance/" + name], TOP,
+                               {"GPUSHIM_ALLOC_CONF": "snapshot:off"}))
+
+    def unit(self, name):
+        return judge(*execute(["%s/tests/%s/test_%s" % (self.build, room_of(name), name)], TOP, self.extra, DIRECT_S))
+
+    def victim(self, name, policy, seed):
+        return judge(*self.sim(["--no-shim", "--policy", policy, "--seed", seed],
+                               ["%s/tests/mutants/rt_victim_%s" % (self.build, name)], TOP))
+
+    def script(self, name):
+        folder, test = name.split("/")
+        work = tempfile.mkdtemp()
+        path = "%s/tests/%s/test_%s" % (TOP, folder, test)
+        path += ".sh" if os.path.exists(path + ".sh") else ".py"
+        try:
+            status, output = execute([path], TOP, {**self.extra, "TOP": TOP, "BUILD": self.build, "TMPDIR": work,
+                                                   "PYTHONDONTWRITEBYTECODE": "1"}, SCRIPT_S)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        failed = re.findall("(?m)^not ok [0-9]+ - (.*)", output)
+        if failed:
+            return Verdict(False, failed[0][:140])
+        if status == 0 and not re.search(r"(?m)^1\.\.[0-9]", output):
+            return Verdict(False, "printed no plan")
+        return judge(status, output)
+
+    def run(self, text):
+        kind, *words = text.split()
+        return getattr(self, kind)(*words)
+
+
+def seed_of(text):
+    """The seed of a check that has one."""
+    words = text.split()
+    if words[0] == "mix":
+        return words[2]
+    return words[3] if words[0] == "victim" else "-"

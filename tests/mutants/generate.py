@@ -1,0 +1,287 @@
+"""The generated mutants: one rule for each kind, applied wherever it fits.
+
+    hook:SYMBOL          a HOOK row of shim/api/driver.def is PASS
+    class:COLUMN:CLASS   a property that a class of calls has (shim/api/class.h) is missing
+    conf:KEY             a setting is read and ignored
+    drop:FILE:..         a call that keeps order (ORDERING) is dropped; of a lock, its acquire and release in a function
+    key:FILE:..          one comparison of a field by which things are matched (FIELDS) is left out
+
+All of them are compiled into one library: each place asks whether the environment names its number. So there is one
+build, and then only checks to run. What is not caught must be in equivalent.txt, with the reason."""
+import concurrent.futures
+import fnmatch
+import glob
+import os
+import re
+import time
+
+from checks import Checks, seed_of
+from row import Row
+from tree import TOP, Tree
+
+ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_device_idle|gsa_owner_gone|gsa_trim|gsa_wait|"
+            r"event_\w+|fence_\w+|stream_ending|all_idle|take_serials|await_zero|record\w*|gs_context_\w+|context_gone|"
+            r"gs_ipc_context_gone|gs_device_add_peer|gsa_plain_forget|gs_driver\.cu\w+")
+FIELDS = (r"id|stream_id|owner|pool|context|context_id|handle|device|segment|tag|state|stream|address|serial|kind|nonce|"
+          r"magic|free_serial|cover|uuid|pid")
+ROOMS = ["allocator/*.c", "shim/core/*.c", "shim/wrap/*.c", "shim/ipc/*.c"]
+LEFT_OUT = ["allocator/check.c", "shim/core/conf.c", "shim/core/counter.c"]
+MUTANT_C = """#include "shim/base/mutant.h"
+#include <stdlib.h>
+int gsb_mutant;
+__attribute__((constructor(101))) static void mutant_read(void)
+{
+	const char *text = getenv("GSB_MUTANT");
+	gsb_mutant = text != NULL ? atoi(text) : 0;
+}
+"""
+
+UNITS = {
+    "allocator": ["allocator_order", "allocator_memory", "allocator_faults", "allocator_model", "allocator_bins",
+                  "allocator_starts", "allocator_addr_map", "allocator_traces", "allocator_threads"],
+    "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
+}
+MIXES = ["alone drv_context_ways", "contexts", "program rt_hazard give-back", "program rt_hazard stream-destroyed",
+         "program rt_hazard copy-then-free", "program rt_hazard reset", "script preload/kinds",
+         "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
+SCRIPTS = {
+    "allocator": ["preload/memory", "preload/capture", "fault/fault_sweep"],
+    "shim/core": ["preload/memory", "preload/capture", "preload/ends", "preload/settings", "fault/fault_sweep"],
+    "shim/wrap": ["preload/memory", "preload/capture", "preload/ipc", "fault/fault_sweep"],
+    "shim/ipc": ["preload/ipc"],
+    "hook": ["preload/memory", "preload/capture", "preload/ipc", "preload/lookup", "preload/procaddr"],
+    "class": ["preload/memory", "preload/tools"],
+    "conf": ["preload/settings", "preload/memory"],
+}
+
+
+def rules():
+    own = re.findall(r"drv_\w+", " ".join(re.findall(r"(?m)^\t(drv_.*)\)", read("tests/preload/test_rules.sh"))))
+    names = [os.path.basename(path)[:-2] for path in sorted(glob.glob(TOP + "/tests/conformance/*.c"))]
+    return ["rule " + name for name in names if name not in own]
+
+
+def ladder(name):
+    """Cheapest first, and first what is likeliest to see it."""
+    kind, *rest = name.split(":")
+    room = os.path.dirname(rest[0]) if kind in ("drop", "key") else kind
+    units = ["unit " + unit for unit in UNITS.get(room, [])]
+    scripts = ["script " + script for script in SCRIPTS.get(room, [])]
+    if kind == "conf":
+        return ["unit core_conf"] + scripts
+    if room == "allocator":
+        return units + MIXES + ["torch"] + scripts
+    if room == "shim/ipc":
+        return scripts
+    return units + MIXES + ["torch"] + rules() + scripts
+
+
+class Source:
+    """A file being rewritten, and the mutants that it got."""
+
+    def __init__(self, path, first):
+        with open(os.path.join(TOP, path)) as file:
+            self.lines = file.read().split("\n")
+        self.path, self.first, self.mutants = path, first, []
+
+    def number(self, name):
+        """A number for a new mutant, whose name is made unique."""
+        same = [other for other in self.mutants if re.sub("#[0-9]+$", "", other) == name]
+        self.mutants.append(name + ("#%d" % (len(same) + 1) if same else ""))
+        return self.first + len(self.mutants) - 1
+
+    def functions(self):
+        """(name, first line, line after the last) of each function."""
+        name, start = "", None
+        for at, line in enumerate(self.lines):
+            match = re.match(r"[a-z].*?\b(\w+)\(", line)
+            if match:
+                name = match.group(1)
+            if line == "{":
+                start = at
+            if line == "}" and start is not None:
+                yield name, start, at
+                start = None
+
+    def statement_end(self, start):
+        """The line on which the call statement that starts here ends; None if it is something else."""
+        depth = 0
+        for at in range(start, min(start + 8, len(self.lines))):
+            for column, char in enumerate(self.lines[at]):
+                depth += {"(": 1, ")": -1}.get(char, 0)
+                if depth == 0 and char == ")":
+                    return at if self.lines[at][column + 1:].strip() == ";" else None
+        return None
+
+    def starts_statement(self, at):
+        before = at - 1
+        while before > 0 and (self.lines[before].strip() == "" or self.lines[before].lstrip().startswith(("/*", "*"))):
+            before -= 1
+        return re.search(r"([;{}):]|else|do)\s*$", self.lines[before]) is not None
+
+    def wrap(self, start, end, number):
+        self.lines[start] = re.sub(r"^(\t+)", r"\1do { if (gsb_mutant != %d) " % number, self.lines[start], 1)
+        self.lines[end] += " } while (0);"
+
+    def drop_calls(self):
+        for function, first, last in self.functions():
+            locks = {}
+            for at in range(first, last):
+                match = re.match(r"\t+(gsb_lock_acquire|gsb_lock_release|%s)\(" % ORDERING, self.lines[at])
+                end = self.statement_end(at) if match and self.starts_statement(at) else None
+                if end is None:
+                    continue
+                call = re.sub(r"\s+", " ", "".join(self.lines[at:end + 1]).strip())
+                if not match.group(1).startswith("gsb_lock_"):
+                    self.wrap(at, end, self.number("drop:%s:%s:%s" % (self.path, function, call)))
+                    continue
+                lock = call[call.index("(") + 1:call.rindex(")")]
+                if lock not in locks:
+                    locks[lock] = self.number("drop:%s:%s:lock %s" % (self.path, function, lock))
+                self.wrap(at, end, locks[lock])
+
+    def drop_keys(self):
+        pattern = re.compile(r"(?<![\w.>\])])(\w[\w.\[\]]*(?:(?:->|\.)\w+)*(?:->|\.)(?:%s)) (==|!=) (\w[\w.>\[\]-]*)(?![\w(])"
+                             % FIELDS)
+        reverse = re.compile(r"(?<![\w.>\])])(\w+) (==|!=) (\w[\w.\[\]]*(?:(?:->|\.)\w+)*(?:->|\.)(?:%s))(?![\w(>.-])" % FIELDS)
+        for function, first, last in self.functions():
+            for at in range(first, last):
+                line = self.lines[at]
+                if "assert" in line or line.lstrip().startswith(("*", "/*", "case")):
+                    continue
+
+                def change(match):
+                    if match.group(3) in ("NULL", "0", "GS_OK", "CUDA_SUCCESS") or match.group(1) in ("NULL", "0"):
+                        return match.group(0)
+                    number = self.number("key:%s:%s:%s" % (self.path, function, match.group(0)))
+                    if match.group(2) == "==":
+                        return "(gsb_mutant == %d || %s)" % (number, match.group(0))
+                    return "(gsb_mutant != %d && %s)" % (number, match.group(0))
+
+                changed = pattern.sub(change, line)
+                self.lines[at] = reverse.sub(change, line) if changed == line else changed
+
+    def text(self):
+        return "\n".join(['#include "shim/base/mutant.h"'] + self.lines)
+
+
+def read(path):
+    with open(os.path.join(TOP, path)) as file:
+        return file.read()
+
+
+def table_symbols():
+    """Each function of the table in the order of enum gs_fn, and whether it is a HOOK."""
+    for line in read("shim/api/driver.def").splitlines():
+        match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|HOOK), (\w+)\)$", line)
+        if match:
+            yield match.group(2), match.group(4) == "HOOK"
+            if match.group(1) == "DRV_TWIN":
+                yield match.group(2) + match.group(3), match.group(4) == "HOOK"
+
+
+def entry_mutants(numbers):
+    """shim/api/entry_driver.c with the kinds hook and class."""
+    text = read("shim/api/entry_driver.c")
+    for index, (symbol, is_hook) in enumerate(table_symbols()):
+        if is_hook:
+            numbers["hook:" + symbol] = 1000 + index
+    text = text.replace("gs_on_##handler(call, real GS_AFTER_COMMA arguments)",
+                        "(gsb_mutant == 1000 + (int)(call)->fn ? (real arguments) "
+                        ": gs_on_##handler(call, real GS_AFTER_COMMA arguments))")
+    rows = re.findall(r'X\((\w+), "\w+", (\d), (\d), (\d)\)', read("shim/api/class.h"))
+    for column, base in (("TIMED", 2000), ("TO_HOST", 2100), ("TAKES", 2200)):
+        text = text.replace("GS_%s_##call_class" % column, "(GS_%s_##call_class && gsb_mutant != %d + (int)GS_CLASS_##call_class)"
+                            % (column, base))
+        for index, row in enumerate(rows):
+            if row[1 + ("TIMED", "TO_HOST", "TAKES").index(column)] == "1":
+                numbers["class:%s:%s" % (column.lower(), row[0])] = base + index
+    return '#include "shim/base/mutant.h"\n' + text
+
+
+def conf_mutants(numbers):
+    keys = re.findall(r"(?m)^GS_CONF_\w+\((\w+),", read("shim/core/conf.def"))
+    text = read("shim/core/conf.c")
+    head = re.search(r"static bool row_set\([^{]*\)\n\{\n", text).group(0)
+    for index, key in enumerate(keys):
+        numbers["conf:" + key] = 3000 + index
+    text = text.replace(head, head + "\tif (gsb_mutant == 3000 + (int)(row - conf_rows))\n\t\treturn true;\n")
+    return '#include "shim/base/mutant.h"\n' + text
+
+
+def mutants():
+    """The rewritten files by path, and the numbers of the mutants by name."""
+    numbers, files = {}, {}
+    files["shim/api/entry_driver.c"] = entry_mutants(numbers)
+    files["shim/core/conf.c"] = conf_mutants(numbers)
+    first = 4000
+    for pattern in ROOMS:
+        for path in sorted(glob.glob(os.path.join(TOP, pattern))):
+            path = os.path.relpath(path, TOP)
+            if path in LEFT_OUT:
+                continue
+            source = Source(path, first)
+            source.drop_keys()
+            source.drop_calls()
+            if source.mutants:
+                files[path] = source.text()
+                numbers.update((name, first + index) for index, name in enumerate(source.mutants))
+                first += len(source.mutants)
+    files["shim/base/mutant.c"] = MUTANT_C
+    files["shim/base/mutant.h"] = "extern int gsb_mutant;\n"
+    return files, numbers
+
+
+def build():
+    """The tree with all mutants in it, and their numbers by name."""
+    files, numbers = mutants()
+    tree = Tree("generated")
+    objects = {"build/check/" + path[:-2] + suffix for path in files for suffix in (".o", ".d")}
+    tree.sync(leave=set(files) | objects | {"build/check/libgpushim.so", "build/check/libgpushim_check.a"})
+    for path, text in files.items():
+        there = os.path.join(tree.root, path)
+        if not os.path.exists(there) or tree.read(path) != text:
+            tree.write(path, text)
+    tree.make_shim()
+    return tree, numbers
+
+
+def equivalents():
+    """(pattern, reason) of mutants that change nothing that matters."""
+    rows = []
+    with open(os.path.join(os.path.dirname(__file__), "equivalent.txt")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                pattern, _, reason = line.strip().partition(" | ")
+                rows.append((pattern, reason))
+    return rows
+
+
+def judge(tree, control, name, number, texts):
+    """Runs the ladder on one mutant."""
+    checks = Checks(tree.build)
+    checks.expected = control.checks.expected
+    checks.extra = {"GSB_MUTANT": str(number)}
+    start = time.monotonic()
+    for text in texts:
+        verdict = checks.run(text)
+        if not verdict.passed and control.confirm(text):
+            return Row(name, text, seed_of(text), time.monotonic() - start, verdict.why)
+    for pattern, reason in equivalents():
+        if fnmatch.fnmatchcase(name, pattern):
+            return Row(name, "equivalent", "-", time.monotonic() - start, reason)
+    return Row(name, None, "-", time.monotonic() - start, "all checks passed")
+
+
+def run(only, control, quick):
+    tree, numbers = build()
+    ladders = {name: [text for text in ladder(name) if not (quick and text.startswith("script ") and text != "script preload/kinds")]
+               for name in numbers if fnmatch.fnmatchcase(name, only)}
+    for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
+        tree.prepare(text)
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(2) as workers:
+        for row in workers.map(lambda name: judge(tree, control, name, numbers[name], ladders[name]), ladders):
+            row.show()
+            rows.append(row)
+    return rows

@@ -1,0 +1,114 @@
+/* Contexts that come into being in every way there is and only launch kernels: memory of another context that they
+ * still read is not handed out again when that one frees it. Prints how many words were wrong.
+ * With the shim only: the driver's own cuMemFree waits for its context alone. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cuda.h>
+
+#include "tests/sim/sim.h"
+
+enum { WORDS = 1 << 18 };
+
+static CUcontext owner;
+static CUdeviceptr errors;
+
+static void need(CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	printf("%s: %d\n", what, result);
+	exit(1);
+}
+
+#define NEED(call) need(call, #call)
+
+static void launch(const char *name, CUstream stream, void **params)
+{
+	CUfunction function;
+	CUmodule module;
+
+	NEED(cuModuleLoadData(&module, "simulated"));
+	NEED(cuModuleGetFunction(&function, module, name));
+	NEED(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
+}
+
+static void announce(CUdeviceptr address, size_t size_bytes)
+{
+	sim_shadow_owner_fn *shadow_owner;
+
+	*(void **)&shadow_owner = sim_find("sim_shadow_owner");
+	if (shadow_owner != NULL)
+		shadow_owner(address, size_bytes, SIM_SHADOW_ANY);
+}
+
+static CUdeviceptr memory_new(unsigned value)
+{
+	CUdeviceptr memory;
+
+	NEED(cuMemAlloc_v2(&memory, WORDS * 4));
+	announce(memory, WORDS * 4);
+	NEED(cuMemsetD32Async(memory, value, WORDS, CU_STREAM_LEGACY));
+	return memory;
+}
+
+static CUresult by_v2(CUcontext *ret_context)
+{
+	return cuCtxCreate_v2(ret_context, 0, 0);
+}
+
+static CUresult by_v3(CUcontext *ret_context)
+{
+	return cuCtxCreate_v3(ret_context, NULL, 0, 0, 0);
+}
+
+static CUresult by_v4(CUcontext *ret_context)
+{
+	return cuCtxCreate_v4(ret_context, NULL, 0, 0);
+}
+
+static CUresult by_retaining(CUcontext *ret_context)
+{
+	CUresult result = cuDevicePrimaryCtxRetain(ret_context, 0);
+
+	return result == CUDA_SUCCESS ? cuCtxSetCurrent(*ret_context) : result;
+}
+
+int main(void)
+{
+	static CUresult (*const ways[])(CUcontext *) = {by_v2, by_v3, by_v4, by_retaining};
+	unsigned wrong = 0;
+
+	NEED(cuInit(0));
+	NEED(cuCtxCreate_v2(&owner, 0, 0));
+	NEED(cuMemAlloc_v2(&errors, 4));
+	announce(errors, 4);
+	NEED(cuMemsetD32_v2(errors, 0, 1));
+	for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+		CUdeviceptr memory, again;
+		unsigned value = 1, steps = 40;
+		unsigned long long count = WORDS;
+		CUcontext context;
+		CUstream stream;
+
+		NEED(cuCtxSetCurrent(owner));
+		memory = memory_new(value);
+		NEED(cuCtxSynchronize());
+		NEED(ways[way](&context));
+		NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		launch("sim_delay", stream, (void *[]){&steps});
+		launch("sim_verify", stream, (void *[]){&memory, &value, &count, &errors});
+		NEED(cuCtxSetCurrent(owner));
+		NEED(cuMemFree_v2(memory));
+		again = memory_new(2);
+		NEED(cuCtxSynchronize());
+		NEED(cuCtxSetCurrent(context));
+		NEED(cuStreamSynchronize(stream));
+		NEED(cuMemcpyDtoH_v2(&wrong, errors, 4));
+		NEED(cuCtxSetCurrent(owner));
+		NEED(cuMemFree_v2(again));
+	}
+	printf("%u words wrong\n", wrong);
+	return wrong != 0;
+}
