@@ -32,6 +32,8 @@ static const char *errno_text(int error)
 		return "no space left";
 	case EFBIG:
 		return "file size limit reached";
+	case EISDIR:
+		return "a folder has that name";
 	case EROFS:
 		return "read-only file system";
 	case ENAMETOOLONG:

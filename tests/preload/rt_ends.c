@@ -1,8 +1,9 @@
-/* Threads and processes that end in unusual ways: rt_ends cancel | child | storm | plain | taken FILE | limit. What
- * it prints is what it prints without the shim. */
+/* Threads and processes that end in unusual ways: see main for the names of the ways. What it prints is what it prints
+ * without the shim. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,19 +119,114 @@ static int limit(void)
 	return status;
 }
 
+/* Enough history for a snapshot of several writes. */
+static int long_life(void)
+{
+	void *pointer;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		NEED(cudaMalloc(&pointer, 1000));
+		NEED(cudaFree(pointer));
+	}
+	return plain();
+}
+
+static int quick(void)
+{
+	int status = plain();
+
+	fflush(stdout);
+	quick_exit(status);
+}
+
+/* The name of the snapshot belongs to a folder. */
+static int folder(const char *where)
+{
+	char path[1000];
+	int status = plain();
+
+	snprintf(path, sizeof(path), "%s/gpushim.%d.json", where, getpid());
+	return mkdir(path, 0700) == 0 ? status : 1;
+}
+
+/* The folder for the snapshot is removed while the program runs. */
+static int gone(const char *where)
+{
+	int status = plain();
+
+	return rmdir(where) == 0 ? status : 1;
+}
+
+static void *last_thread(void *unused)
+{
+	(void)unused;
+	plain();
+	return NULL;
+}
+
+/* The main thread ends first; the process ends with the last thread. */
+static int main_ends(void)
+{
+	pthread_t thread;
+
+	NEED(cudaFree(NULL));
+	if (pthread_create(&thread, NULL, last_thread, NULL) != 0)
+		return 1;
+	pthread_exit(NULL);
+}
+
+/* A program that is started in between by vfork is as any other. */
+static int vforked(void)
+{
+	int status;
+	pid_t pid;
+
+	plain();
+	fflush(stdout);
+	pid = vfork();
+	if (pid == 0) {
+		execl("/bin/sh", "sh", "-c", "exit 3", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(pid, &status, 0);
+	printf("vforked %d\n", WEXITSTATUS(status));
+	return plain();
+}
+
+/* A child that was forked before CUDA began is a process of its own, as its parent is. */
+static int early(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		exit(plain());
+	waitpid(pid, &status, 0);
+	printf("child %d\n", WEXITSTATUS(status));
+	fflush(stdout);
+	return plain();
+}
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "cancel") == 0)
-		return cancel();
-	if (argc == 2 && strcmp(argv[1], "child") == 0)
-		return child();
-	if (argc == 2 && strcmp(argv[1], "storm") == 0)
-		return storm();
-	if (argc == 2 && strcmp(argv[1], "plain") == 0)
-		return plain();
-	if (argc == 3 && strcmp(argv[1], "taken") == 0)
-		return taken(argv[2]);
-	if (argc == 2 && strcmp(argv[1], "limit") == 0)
-		return limit();
+	static const struct {
+		const char *name;
+		int (*run)(void);
+		int (*run_with)(const char *argument);
+	} ways[] = {
+	    {"cancel", cancel, NULL}, {"child", child, NULL}, {"storm", storm, NULL},	      {"plain", plain, NULL},
+	    {"taken", NULL, taken},   {"limit", limit, NULL}, {"long", long_life, NULL},      {"quick", quick, NULL},
+	    {"folder", NULL, folder}, {"gone", NULL, gone},   {"main-ends", main_ends, NULL}, {"vfork", vforked, NULL},
+	    {"early", early, NULL},
+	};
+
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (strcmp(argv[1], ways[i].name) != 0)
+			continue;
+		if (argc == 2 && ways[i].run != NULL)
+			return ways[i].run();
+		if (argc == 3 && ways[i].run_with != NULL)
+			return ways[i].run_with(argv[2]);
+	}
 	return 2;
 }
