@@ -81,7 +81,7 @@ fuzz_trace_src    := tests/tools/trace.c
 FUZZ_SECONDS ?= 60
 
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz
+.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz bench
 .DEFAULT_GOAL := all
 
 all: toolkit lib check-lib report sim tests libs gpu $(fuzz_bin)
@@ -95,6 +95,7 @@ help:
 ## make test-quick  the part of it that ends within 60 seconds
 ## make tidy        check arrows between rooms, file lengths, exported symbols, openings
 ## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings
+## make bench       how fast the simulated GPU is: operations a second under each policy, with and without gpushim
 ## make asan        unit and preload tests under AddressSanitizer (also: ubsan, tsan)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make mutants     planted bugs are caught: hours (ONLY='pattern': some of them)
@@ -301,6 +302,9 @@ soak: lib check-lib sim tests
 
 tidy: lib
 	@scripts/tidy
+
+bench: all
+	@scripts/sim-bench
 
 asan ubsan tsan: toolkit
 	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib sim tests

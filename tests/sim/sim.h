@@ -34,6 +34,9 @@ typedef void sim_kernel_register_fn(const char *name, sim_kernel_fn fn, unsigned
 /* Calls of a driver function since the program started, by exported symbol ("cuMemAlloc_v2"). */
 typedef unsigned long sim_calls_fn(const char *function);
 
+/* Driver calls, and queued operations that have run to their end, since the program started. */
+typedef unsigned long sim_operations_fn(void);
+
 /* The nth call from now (1 = the next) of a driver function fails with this CUresult, once. nth 0 disarms. */
 typedef void sim_fault_arm_fn(const char *function, unsigned nth, int code);
 

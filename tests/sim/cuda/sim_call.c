@@ -13,6 +13,7 @@
 #include "tests/sim/cuda/sim_thread.h"
 
 SIM_EXPORT unsigned long sim_calls(const char *function);
+SIM_EXPORT unsigned long sim_operations(void);
 SIM_EXPORT void sim_fault_arm(const char *function, unsigned nth, int code);
 SIM_EXPORT unsigned sim_fault_fired(const char *function);
 SIM_EXPORT void sim_fault_watch(void (*watch)(const char *function));
@@ -152,6 +153,11 @@ unsigned long sim_calls(const char *function)
 	enum sim_fn fn = sim_fn_find(function);
 
 	return fn < SIM_FN_COUNT ? fns[fn].calls : 0;
+}
+
+unsigned long sim_operations(void)
+{
+	return calls_total + sim_sched_operations();
 }
 
 void sim_fault_arm(const char *function, unsigned nth, int code)
