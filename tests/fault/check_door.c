@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shim/api/class.h"
 #include "shim/api/cuda.h"
@@ -62,12 +63,15 @@ unsigned gpushim_check_fault_fired(const char *name)
 	return point < GSB_FAULT_COUNT ? gsb_fault_fired(point) : 0;
 }
 
+static pid_t loaded_in;
+
 __attribute__((constructor)) static void check_begin(void)
 {
 	const char *text = getenv("GPUSHIM_FAULT");
 	unsigned passes, times;
 	char name[32];
 
+	loaded_in = getpid();
 	if (text == NULL)
 		return;
 	if (sscanf(text, "%31[^:]:%u:%u", name, &passes, &times) != 3 ||
@@ -77,7 +81,9 @@ __attribute__((constructor)) static void check_begin(void)
 	}
 }
 
+/* Not in the child of a fork: another thread of the parent may have been amidst a change. */
 __attribute__((destructor)) static void check_end(void)
 {
-	gpushim_check_walk();
+	if (getpid() == loaded_in)
+		gpushim_check_walk();
 }

@@ -11,6 +11,7 @@
 #include "tests/sim/cuda/sim_log.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_thread.h"
+#include "tests/sim/cuda/sim_tsan.h"
 
 SIM_EXPORT unsigned long sim_calls(const char *function);
 SIM_EXPORT unsigned long sim_operations(void);
@@ -63,7 +64,7 @@ CUresult sim_enter(enum sim_fn fn)
 {
 	if (depth++ == 0)
 		sim_thread_point(symbols[fn]);
-	pthread_mutex_lock(&baton);
+	sim_baton_take();
 	if (++calls_total == 1 && !forked)
 		sim_log_begin();
 	call_fn = fn;
@@ -84,16 +85,18 @@ void sim_leave(const CUresult *fault)
 {
 	(void)fault;
 	depth--;
-	pthread_mutex_unlock(&baton);
+	sim_baton_give();
 }
 
 void sim_baton_give(void)
 {
 	pthread_mutex_unlock(&baton);
+	sim_tsan_show();
 }
 
 void sim_baton_take(void)
 {
+	sim_tsan_hide();
 	pthread_mutex_lock(&baton);
 }
 
@@ -168,10 +171,10 @@ void sim_fault_arm(const char *function, unsigned nth, int code)
 		fprintf(stderr, "gpushim-sim: no driver function is called '%s'\n", function);
 		return;
 	}
-	pthread_mutex_lock(&baton);
+	sim_baton_take();
 	fns[fn].due = nth;
 	fns[fn].code = (CUresult)code;
-	pthread_mutex_unlock(&baton);
+	sim_baton_give();
 }
 
 unsigned sim_fault_fired(const char *function)

@@ -17,6 +17,7 @@
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_stream.h"
 #include "tests/sim/cuda/sim_thread.h"
+#include "tests/sim/cuda/sim_tsan.h"
 
 static struct sim_stream *due; /* whose head host function shall run next; NULL = none */
 
@@ -40,9 +41,11 @@ static void host_run(struct sim_op *op)
 
 static void host_call(struct sim_stream *stream)
 {
+	sim_tsan_after(stream->head);
 	sim_baton_give();
 	stream->head->run(stream->head);
 	sim_baton_take();
+	sim_tsan_before(stream);
 	due = NULL;
 	stream->running = false;
 	sim_stream_complete(stream);

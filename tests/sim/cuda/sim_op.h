@@ -1,9 +1,9 @@
 /* One operation of a stream: what it does when the simulated device gets to it, what it must wait for, and the byte
  * ranges it will touch.
  *
- * An operation runs when it heads its stream, every point in `after` has been reached and it is `ready`. Its `run` is called
- * `steps` times; all but the last call are time passing. Ranges are recorded at submission, whether or not anything
- * looks at them then. */
+ * An operation runs when it heads its stream, every point in `after` has been reached and it is `ready`. Its `run` is
+ * called `steps` times; all but the last call are time passing. Ranges are recorded at submission, whether or not
+ * anything looks at them then. */
 #ifndef SIM_OP_H
 #define SIM_OP_H
 
@@ -57,9 +57,9 @@ struct sim_op {
 	struct sim_span *spans; /* owned */
 	unsigned span_count;
 	bool (*ready)(const struct sim_op *op); /* what else it waits for, outside the streams; NULL = nothing */
-	bool host_code;			 /* the program's code: runs on the host thread of sim_host.c */
-	void (*run)(struct sim_op *op);	 /* NULL = nothing to do */
-	void (*drop)(struct sim_op *op); /* frees what `payload` owns; may be NULL */
+	bool host_code;				/* the program's code: runs on the host thread of sim_host.c */
+	void (*run)(struct sim_op *op);		/* NULL = nothing to do */
+	void (*drop)(struct sim_op *op);	/* frees what `payload` owns; may be NULL */
 	_Alignas(16) unsigned char payload[];
 };
 

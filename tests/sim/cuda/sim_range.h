@@ -27,17 +27,17 @@ struct sim_range {
 	size_t size_bytes;  /* as asked for */
 	size_t whole_bytes; /* POOL: of its block, which is reused for other sizes; else size_bytes, which 0 means */
 	enum sim_range_kind kind;
-	struct sim_ctx *ctx;		 /* NULL for POOL, VMM and GRAPH */
-	struct sim_device *device;	 /* where the bytes are, or whose context registered them */
-	uint64_t buffer_id;		 /* never reused */
-	bool freed;			 /* DEVICE: by cuMemFreeAsync, but its stream has not got there */
-	unsigned flags;			 /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
-	int shared_fd;			 /* DEVICE: of the file behind it once it was exported; 0 = it was not */
-	struct sim_pool *pool;		 /* POOL */
-	struct sim_block *block;	 /* POOL */
-	struct sim_physical *memory;	 /* VMM */
+	struct sim_ctx *ctx;		       /* NULL for POOL, VMM and GRAPH */
+	struct sim_device *device;	       /* where the bytes are, or whose context registered them */
+	uint64_t buffer_id;		       /* never reused */
+	bool freed;			       /* DEVICE: by cuMemFreeAsync, but its stream has not got there */
+	unsigned flags;			       /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
+	int shared_fd;			       /* DEVICE: of the file behind it once it was exported; 0 = it was not */
+	struct sim_pool *pool;		       /* POOL */
+	struct sim_block *block;	       /* POOL */
+	struct sim_physical *memory;	       /* VMM */
 	struct sim_graph_memory *graph_memory; /* GRAPH */
-	uint8_t access[SIM_DEVICES_MAX]; /* VMM: the CUmemAccess_flags that cuMemSetAccess granted, by device */
+	uint8_t access[SIM_DEVICES_MAX];       /* VMM: the CUmemAccess_flags that cuMemSetAccess granted, by device */
 };
 
 /* Makes a range known; fills in buffer_id. The table owns the copy that it returns. */
@@ -58,8 +58,8 @@ size_t sim_range_count(void);
  * span may run over several adjacent mappings. */
 bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write);
 
-/* The same for work that was queued a while ago: a block of a pool may have gone to a smaller owner meanwhile, who comes
- * after that work. */
+/* The same for work that was queued a while ago: a block of a pool may have gone to a smaller owner meanwhile, who
+ * comes after that work. */
 bool sim_range_mapped(uintptr_t start, size_t size_bytes, bool write);
 
 /* True when the address is device memory of any kind. */

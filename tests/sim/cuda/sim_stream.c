@@ -9,6 +9,7 @@
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_sched.h"
+#include "tests/sim/cuda/sim_tsan.h"
 
 static uint64_t next_id = 1;
 static struct sim_stream *busy_first;
@@ -79,7 +80,11 @@ struct sim_point sim_stream_tail(struct sim_stream *stream)
 
 bool sim_point_reached(struct sim_point point)
 {
-	return !point.stream || point.stream->completed >= point.seq;
+	if (point.stream && point.stream->completed < point.seq)
+		return false;
+	if (point.stream)
+		sim_tsan_after(point.stream);
+	return true;
 }
 
 struct sim_stream *sim_stream_busy_first(void)
@@ -125,6 +130,8 @@ struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op)
 	struct sim_point point;
 
 	stream_default_rules(stream, op);
+	if (op->host_code)
+		sim_tsan_before(op);
 	op->seq = ++stream->submitted;
 	if (stream->tail) {
 		stream->tail->next = op;

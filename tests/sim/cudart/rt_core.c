@@ -38,12 +38,16 @@ static int twin_version(const char *twin)
 	return version;
 }
 
+/* The dlsym of a shim under a sanitizer, which cannot have that name there: see shim/api/doors.S. */
+__attribute__((weak)) void *gs_door_dlsym(void *handle, const char *name);
+
 static void start(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	void *(*find)(void *, const char *) = gs_door_dlsym ? gs_door_dlsym : dlsym;
 
 	start_result = cudaErrorInsufficientDriver;
-	proc_address = driver ? (PFN_cuGetProcAddress_v12000)dlsym(driver, "cuGetProcAddress_v2") : NULL;
+	proc_address = driver ? (PFN_cuGetProcAddress_v12000)find(driver, "cuGetProcAddress_v2") : NULL;
 	if (!proc_address)
 		return;
 #define RT_DRIVER(name, version) start_find(&rt.name, #name, version, CU_GET_PROC_ADDRESS_DEFAULT);
