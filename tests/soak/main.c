@@ -152,6 +152,7 @@ static void taste(void)
 		if (operations[i].run == work_handshake)
 			weights[i] = 0;
 	buffers_start();
+	streams_taste();
 }
 
 static unsigned operation_draw(void)

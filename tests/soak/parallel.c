@@ -17,7 +17,8 @@ struct share {
 	unsigned rounds;
 	uint64_t count;
 	uint32_t salt;
-	bool ordered; /* cudaMallocAsync */
+	bool ordered;	 /* cudaMallocAsync */
+	bool per_thread; /* the stream; otherwise one that is made */
 	uint64_t digest;
 };
 
@@ -49,9 +50,10 @@ static void share_run(void *argument)
 {
 	struct share *share = argument;
 	uint32_t *words = malloc(share->count * 4);
-	cudaStream_t stream;
+	cudaStream_t stream = cudaStreamPerThread;
 
-	NEED_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	if (!share->per_thread)
+		NEED_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	for (unsigned i = 0; i < share->rounds; i++) {
 		uint64_t count = share->count - i;
 
@@ -59,7 +61,8 @@ static void share_run(void *argument)
 			on_host(words, count, share->salt + i);
 		share->digest = share->digest * 31 + digest_words(words, count);
 	}
-	NEED_OK(cudaStreamDestroy(stream));
+	if (!share->per_thread)
+		NEED_OK(cudaStreamDestroy(stream));
 	free(words);
 }
 
@@ -79,7 +82,8 @@ void parallel_work(int stream)
 					   .rounds = 2 + draw(6),
 					   .count = 100 + draw(20000),
 					   .salt = draw(1u << 31),
-					   .ordered = draw(2) == 0};
+					   .ordered = draw(2) == 0,
+					   .per_thread = draw(2) == 0};
 		arguments[i] = &shares[i];
 		crew_run(i, enter_run, &shares[i]);
 	}

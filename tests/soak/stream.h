@@ -30,6 +30,9 @@ extern struct clock host;
 /* Copies to the host that are complete because a cudaFree waited for them; covers less than a real wait. */
 extern struct clock host_copies;
 
+/* The program's taste: whether it likes default streams. Once. */
+void streams_taste(void);
+
 /* The default streams of a context. */
 void streams_start(int context);
 void streams_forget(int context);
