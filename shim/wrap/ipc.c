@@ -43,7 +43,7 @@ static CUresult ipc_open(const CUipcMemHandle_v1 *handle, unsigned int flags, CU
 	CUdevice device;
 	CUresult result;
 
-	if (ret_address == NULL || (flags & ~(unsigned)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0)
+	if (ret_address == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = gs_driver.cuCtxGetCurrent(&context);
 	if (result == CUDA_SUCCESS)

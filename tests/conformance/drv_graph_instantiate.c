@@ -67,33 +67,73 @@ static CUgraph with_memory(void)
 	return graph;
 }
 
+/* One call while the stream captures: what it gives, and whether the capture is valid afterwards. */
+static void ask(const char *what, CUresult (*call)(CUgraph, CUgraphExec), CUgraph graph, CUgraphExec exec,
+		CUresult wanted, CUstreamCaptureStatus wanted_status)
+{
+	CUgraph captured = NULL;
+
+	step = what;
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	WANT(call(graph, exec), wanted);
+	WANT(status_of(stream), wanted_status);
+	if (rule_broken)
+		printf("(%s)\n", what);
+	(void)cuStreamEndCapture(stream, &captured);
+	if (captured)
+		NEED(cuGraphDestroy(captured));
+}
+
+static CUresult instantiate(CUgraph graph, CUgraphExec exec)
+{
+	return cuGraphInstantiateWithFlags(&exec, graph, 0);
+}
+
+static CUresult launch_beside(CUgraph graph, CUgraphExec exec)
+{
+	(void)graph;
+	return cuGraphLaunch(exec, other);
+}
+
+static CUresult upload_beside(CUgraph graph, CUgraphExec exec)
+{
+	(void)graph;
+	return cuGraphUpload(exec, other);
+}
+
+static CUresult launch_inside(CUgraph graph, CUgraphExec exec)
+{
+	(void)graph;
+	return cuGraphLaunch(exec, stream);
+}
+
+static CUresult destroy(CUgraph graph, CUgraphExec exec)
+{
+	(void)graph;
+	return cuGraphExecDestroy(exec);
+}
+
+#define FINE CUDA_SUCCESS, CU_STREAM_CAPTURE_STATUS_ACTIVE
+#define BREAKS CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CU_STREAM_CAPTURE_STATUS_INVALIDATED
+
 static void during_capture(CUgraph graph)
 {
-	CUgraph captured, memory_graph = with_memory();
+	CUgraph memory_graph = with_memory();
 	CUgraphExec exec, memory_exec;
 
-	step = "a graph with memory";
+	step = "before captures";
+	NEED(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	NEED(cuGraphInstantiateWithFlags(&memory_exec, memory_graph, 0));
-	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	step = "instantiate during a capture";
-	WANT(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
-	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-	step = "launch beside a capture";
-	WANT(cuGraphLaunch(exec, other), CUDA_SUCCESS);
-	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-	step = "upload beside a capture";
-	WANT(cuGraphUpload(exec, other), CUDA_SUCCESS);
-	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-	step = "destroy during a capture";
-	WANT(cuGraphExecDestroy(exec), CUDA_SUCCESS);
-	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-	step = "launch into a capture";
-	WANT(cuGraphLaunch(memory_exec, stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	WANT(status_of(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-	WANT(cuStreamEndCapture(stream, &captured), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	ask("instantiate during a capture", instantiate, graph, exec, BREAKS);
+	ask("launch beside a capture", launch_beside, graph, exec, FINE);
+	ask("upload beside a capture", upload_beside, graph, exec, FINE);
+	ask("launch memory nodes beside a capture", launch_beside, graph, memory_exec, FINE);
+	ask("launch memory nodes into a capture", launch_inside, graph, memory_exec, BREAKS);
+	ask("destroy during a capture", destroy, graph, exec, FINE);
+	step = "after captures";
+	NEED(cuStreamSynchronize(other));
 	NEED(cuGraphExecDestroy(memory_exec));
 	NEED(cuGraphDestroy(memory_graph));
-	NEED(cuStreamSynchronize(other));
 }
 
 int main(void)

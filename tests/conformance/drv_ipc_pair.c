@@ -82,6 +82,7 @@ static int importer(void)
 	CUipcMemHandle back;
 	CUstream stream;
 	size_t size_bytes;
+	CUresult result;
 	CUevent event;
 	char go = 0;
 
@@ -95,11 +96,10 @@ static int importer(void)
 	NEED(cuMemGetAddressRange(&base, &size_bytes, inside));
 	WANT(base == memory, 1);
 	WANT(size_bytes, BYTES);
-	WANT(cuIpcOpenMemHandle(&refused, letter.freed, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_HANDLE);
+	result = cuIpcOpenMemHandle(&refused, letter.freed, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+	WANT(result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_INVALID_HANDLE, 1); /* neither is promised */
 	WANT(cuIpcOpenMemHandle(&refused, letter.memory, 2), CUDA_ERROR_INVALID_VALUE);
-	NEED(cuIpcOpenMemHandle(&again, letter.memory, 0));
-	WANT(again == memory, 1);
-	NEED(cuIpcCloseMemHandle(again));
+	WANT(cuIpcOpenMemHandle(&refused, letter.memory, 0), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuIpcGetMemHandle(&back, memory), CUDA_ERROR_INVALID_VALUE);
 

@@ -21,6 +21,7 @@ static CUresult instantiate(CUgraphExec *ret_exec, CUgraph handle, unsigned long
 	struct sim_ctx *ctx;
 
 	*ret_error_node = NULL;
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ctx_current(&ctx));
 	SIM_TRY(sim_graph_find(handle, &graph));
 	if (!ret_exec || flags & ~(unsigned long long)FLAGS_ALL || graph->parent)
@@ -144,6 +145,16 @@ SIM_TWIN(cuGraphUpload, _ptsz, (CUgraphExec handle, CUstream stream), (handle, s
 
 /* --- Changes */
 
+/* Memory that belongs to a context, other device memory (mapped, of pools, of graphs), and the host's. */
+static int operand(uintptr_t address)
+{
+	const struct sim_range *range = sim_range_find(address);
+
+	if (!range || !sim_range_is_device(address))
+		return 0;
+	return range->ctx ? 1 : 2;
+}
+
 /* What has more than one dimension keeps its shape, and every operand its kind of memory. */
 static CUresult copy_change(const CUDA_MEMCPY3D *from, const CUDA_MEMCPY3D *to, bool flat_only)
 {
@@ -155,8 +166,7 @@ static CUresult copy_change(const CUDA_MEMCPY3D *from, const CUDA_MEMCPY3D *to, 
 		if (flat_only || a.width != b.width || a.height != b.height || a.depth != b.depth)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
-	return sim_range_is_device(a.src.start) == sim_range_is_device(b.src.start) &&
-		       sim_range_is_device(a.dst.start) == sim_range_is_device(b.dst.start)
+	return operand(a.src.start) == operand(b.src.start) && operand(a.dst.start) == operand(b.dst.start)
 		   ? CUDA_SUCCESS
 		   : CUDA_ERROR_INVALID_VALUE;
 }

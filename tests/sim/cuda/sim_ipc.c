@@ -2,6 +2,7 @@
 #include "tests/sim/cuda/sim_ipc.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +51,10 @@ CUresult sim_ipc_open(uint64_t magic, const struct sim_ipc_handle *handle, int *
 	snprintf(path, sizeof(path), "/proc/%llu/fd/%d", (unsigned long long)handle->process, handle->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return kill((pid_t)handle->process, 0) == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
 	if (fstat(fd, &file) != 0 || file.st_ino != handle->file) {
 		close(fd);
-		return CUDA_ERROR_INVALID_HANDLE;
+		return CUDA_ERROR_INVALID_VALUE;
 	}
 	*ret_fd = fd;
 	return CUDA_SUCCESS;
@@ -139,7 +140,7 @@ static CUresult ipc_open(CUdeviceptr *pointer, const CUipcMemHandle *handle, uns
 	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ctx_current(&ctx));
 	memcpy(&given, handle, sizeof(given));
-	if (!pointer || (flags & ~(unsigned)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) || given.magic != MEMORY_MAGIC)
+	if (!pointer || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || given.magic != MEMORY_MAGIC)
 		return CUDA_ERROR_INVALID_VALUE;
 	opened = *opened_find(given.process, given.id);
 	if (!opened)

@@ -22,7 +22,8 @@ _Static_assert(sizeof(struct sim_ipc_handle) <= sizeof(CUipcEventHandle), "a han
 struct sim_ipc_handle sim_ipc_handle(uint64_t magic, uint64_t id, int fd, size_t size_bytes);
 
 /* A descriptor of the file, which the caller closes. CUDA_ERROR_INVALID_CONTEXT for this process's own handle,
- * CUDA_ERROR_INVALID_VALUE for what is none, CUDA_ERROR_INVALID_HANDLE for one that names nothing any more. */
+ * CUDA_ERROR_INVALID_VALUE for what is none or names nothing any more, CUDA_ERROR_INVALID_HANDLE for one of a process
+ * that has gone. */
 CUresult sim_ipc_open(uint64_t magic, const struct sim_ipc_handle *handle, int *ret_fd);
 
 #endif
