@@ -1,6 +1,6 @@
-/* Rule (H7, H10): memory of graphs to those who ask: it has an address range before any launch; freeing by a graph what
- * is not live is refused at the launch; the figures count whole granules, and two graphs that run one after the other.
- */
+/* Rule (H7, H10): memory of graphs to those who ask: it has an address but no size and no attributes before a launch;
+ * freeing by a graph what is not live is refused at the launch; graphs that run one after the other share their bytes,
+ * which stay until they are trimmed. */
 #include "tests/conformance/rule_drv.h"
 
 #define BYTES ((size_t)32 << 20)
@@ -41,9 +41,8 @@ static void asked(void)
 	NEED(cuMemAllocAsync(&memory, BYTES, stream));
 	WANT(cuMemGetAddressRange(&base, &size_bytes, memory + 4096), CUDA_SUCCESS);
 	WANT(base == memory, 1);
-	WANT(size_bytes, BYTES);
-	WANT(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory), CUDA_SUCCESS);
-	WANT(type, CU_MEMORYTYPE_DEVICE);
+	WANT(size_bytes, 0);
+	WANT(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuStreamEndCapture(stream, &graph));
 	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	NEED(cuMemFreeAsync(memory, stream));
@@ -53,6 +52,11 @@ static void asked(void)
 	NEED(cuGraphInstantiateWithFlags(&freer, freeing, 0));
 	WANT(cuGraphLaunch(freer, stream), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuGraphLaunch(exec, stream));
+	WANT(cuMemGetAddressRange(&base, &size_bytes, memory + 4096), CUDA_SUCCESS);
+	WANT(base == memory, 1);
+	WANT(size_bytes, BYTES);
+	WANT(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory), CUDA_SUCCESS);
+	WANT(type, CU_MEMORYTYPE_DEVICE);
 	WANT(cuGraphLaunch(freer, stream), CUDA_SUCCESS);
 	WANT(cuGraphLaunch(freer, stream), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuGraphLaunch(exec, stream));
@@ -80,15 +84,15 @@ static void figures(void)
 	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), BYTES);
 	NEED(cuGraphLaunch(execs[1], stream));
 	NEED(cuStreamSynchronize(stream));
-	WANT(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 2 * BYTES);
-	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 2 * BYTES);
+	WANT(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), BYTES);
+	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), BYTES);
 	NEED(cuGraphExecDestroy(execs[0]));
 	NEED(cuGraphExecDestroy(execs[1]));
-	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 2 * BYTES);
+	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), BYTES);
 	NEED(cuGraphDestroy(graphs[0]));
 	NEED(cuGraphDestroy(graphs[1]));
-	WANT(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0);
-	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0);
+	WANT(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), BYTES);
+	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), BYTES);
 	NEED(cuDeviceGraphMemTrim(0));
 	WANT(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0);
 }

@@ -239,13 +239,19 @@ static CUresult memory_check(const struct sim_exec *exec)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_exec_map(struct sim_exec *exec)
+/* First those that have their bytes from an earlier launch. */
+CUresult sim_exec_map(struct sim_exec *exec, const struct sim_stream *stream)
 {
-	for (unsigned i = 0; i < exec->plan.count; i++) {
-		const struct sim_node *node = exec->plan.steps[i].node;
+	static uint64_t launch;
 
-		if (node->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-			SIM_TRY(sim_graph_memory_map(node->memory));
+	launch++;
+	for (int fresh = 0; fresh < 2; fresh++) {
+		for (unsigned i = 0; i < exec->plan.count; i++) {
+			const struct sim_node *node = exec->plan.steps[i].node;
+
+			if (node->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && (node->memory->chunk == NULL) == fresh)
+				SIM_TRY(sim_graph_memory_map(node->memory, stream, launch));
+		}
 	}
 	return CUDA_SUCCESS;
 }
@@ -331,7 +337,7 @@ CUresult sim_exec_launch(struct sim_exec *exec, struct sim_stream *stream)
 	CUresult result = memory_check(exec);
 
 	if (result == CUDA_SUCCESS)
-		result = sim_exec_map(exec);
+		result = sim_exec_map(exec, stream);
 	if (result != CUDA_SUCCESS) {
 		sim_op_free(begin);
 		return result;

@@ -52,8 +52,8 @@ CUresult sim_exec_find(CUgraphExec handle, struct sim_exec **ret_exec);
 /* The handle is gone. */
 void sim_exec_destroy(struct sim_exec *exec);
 
-/* Sees to the physical bytes of the memory nodes. */
-CUresult sim_exec_map(struct sim_exec *exec);
+/* Sees to the physical bytes of the memory nodes, for a launch on that stream. */
+CUresult sim_exec_map(struct sim_exec *exec, const struct sim_stream *stream);
 
 CUresult sim_exec_launch(struct sim_exec *exec, struct sim_stream *stream);
 

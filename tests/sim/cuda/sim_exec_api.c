@@ -77,7 +77,7 @@ static CUresult exec_upload(struct sim_exec *exec, CUstream handle, bool per_thr
 
 	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	SIM_TRY(sim_capture_ask_stream(stream));
-	SIM_TRY(sim_exec_map(exec));
+	SIM_TRY(sim_exec_map(exec, stream));
 	op = sim_op_new(SIM_OP_WAIT, 0);
 	sim_op_after(op, exec->last);
 	sim_stream_submit(stream, op);

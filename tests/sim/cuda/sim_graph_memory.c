@@ -6,7 +6,17 @@
 #include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_shadow.h"
 
+struct sim_chunk {
+	struct sim_device *device;
+	uint64_t size_bytes;
+	struct sim_graph_memory *memory; /* NULL = nobody's */
+	struct sim_point used;		 /* the end of its last launch; holds a reference */
+	uint64_t launch;		 /* that it was last mapped for */
+	struct sim_chunk *next;
+};
+
 static struct sim_graph_memory *all;
+static struct sim_chunk *chunks;
 static uint64_t used_high[SIM_DEVICES_MAX];
 static uint64_t reserved_high[SIM_DEVICES_MAX];
 
@@ -48,18 +58,31 @@ static size_t whole_bytes(const struct sim_graph_memory *memory)
 	return sim_pages_round(memory->range->size_bytes);
 }
 
-static void memory_unmap(struct sim_graph_memory *memory)
+static void chunk_use(struct sim_chunk *chunk, struct sim_point end)
 {
-	if (memory->mapped)
-		sim_device_discharge(memory->range->device, whole_bytes(memory));
-	memory->mapped = false;
+	if (end.stream)
+		sim_stream_get(end.stream);
+	if (chunk->used.stream)
+		sim_stream_put(chunk->used.stream);
+	chunk->used = end;
 }
 
-static void memory_forget_use(struct sim_graph_memory *memory)
+static void chunk_free(struct sim_chunk **link)
 {
-	if (memory->used.stream)
-		sim_stream_put(memory->used.stream);
-	memory->used = (struct sim_point){NULL, 0};
+	struct sim_chunk *chunk = *link;
+
+	*link = chunk->next;
+	if (chunk->memory)
+		chunk->memory->chunk = NULL;
+	chunk_use(chunk, (struct sim_point){NULL, 0});
+	sim_device_discharge(chunk->device, chunk->size_bytes);
+	free(chunk);
+}
+
+static bool chunk_idle(const struct sim_chunk *chunk, const struct sim_stream *stream)
+{
+	return !(chunk->memory && chunk->memory->live) &&
+	       (sim_point_reached(chunk->used) || chunk->used.stream == stream);
 }
 
 void sim_graph_memory_put(struct sim_graph_memory *memory)
@@ -71,8 +94,8 @@ void sim_graph_memory_put(struct sim_graph_memory *memory)
 	while (*link != memory)
 		link = &(*link)->next;
 	*link = memory->next;
-	memory_unmap(memory);
-	memory_forget_use(memory);
+	if (memory->chunk)
+		memory->chunk->memory = NULL;
 	sim_range_free(memory->range);
 	free(memory);
 }
@@ -88,30 +111,46 @@ static uint64_t device_bytes(const struct sim_device *device)
 {
 	uint64_t sum = 0;
 
-	for (struct sim_graph_memory *memory = all; memory; memory = memory->next) {
-		if (memory->range->device == device && memory->mapped)
-			sum += whole_bytes(memory);
-	}
+	for (const struct sim_chunk *chunk = chunks; chunk; chunk = chunk->next)
+		sum += chunk->device == device ? chunk->size_bytes : 0;
 	return sum;
 }
 
-static void high_raise(const struct sim_device *device)
+static CUresult chunk_new(struct sim_device *device, uint64_t size_bytes, struct sim_chunk **ret_chunk)
 {
-	uint64_t used = device_bytes(device);
+	struct sim_chunk *chunk;
+	uint64_t sum;
 
-	if (used > used_high[device->ordinal])
-		used_high[device->ordinal] = used;
-	if (used > reserved_high[device->ordinal])
-		reserved_high[device->ordinal] = used;
+	SIM_TRY(sim_device_charge(device, size_bytes));
+	chunk = calloc(1, sizeof(*chunk));
+	if (!chunk)
+		abort();
+	*chunk = (struct sim_chunk){.device = device, .size_bytes = size_bytes, .next = chunks};
+	chunks = chunk;
+	sum = device_bytes(device);
+	if (sum > used_high[device->ordinal])
+		used_high[device->ordinal] = sum;
+	if (sum > reserved_high[device->ordinal])
+		reserved_high[device->ordinal] = sum;
+	*ret_chunk = chunk;
+	return CUDA_SUCCESS;
 }
 
-CUresult sim_graph_memory_map(struct sim_graph_memory *memory)
+CUresult sim_graph_memory_map(struct sim_graph_memory *memory, const struct sim_stream *stream, uint64_t launch)
 {
-	if (memory->mapped)
-		return CUDA_SUCCESS;
-	SIM_TRY(sim_device_charge(memory->range->device, whole_bytes(memory)));
-	memory->mapped = true;
-	high_raise(memory->range->device);
+	struct sim_chunk *chunk = memory->chunk ? memory->chunk : chunks;
+
+	while (!memory->chunk && chunk &&
+	       (chunk->device != memory->range->device || chunk->size_bytes != whole_bytes(memory) ||
+		chunk->launch == launch || !chunk_idle(chunk, stream)))
+		chunk = chunk->next;
+	if (!chunk)
+		SIM_TRY(chunk_new(memory->range->device, whole_bytes(memory), &chunk));
+	if (chunk->memory)
+		chunk->memory->chunk = NULL;
+	chunk->memory = memory;
+	chunk->launch = launch;
+	memory->chunk = chunk;
 	return CUDA_SUCCESS;
 }
 
@@ -149,9 +188,8 @@ struct sim_op *sim_graph_memory_free_op(struct sim_graph_memory *memory)
 
 void sim_graph_memory_use(struct sim_graph_memory *memory, struct sim_point end)
 {
-	sim_stream_get(end.stream);
-	memory_forget_use(memory);
-	memory->used = end;
+	if (memory->chunk)
+		chunk_use(memory->chunk, end);
 }
 
 CUresult sim_graph_memory_free(struct sim_graph_memory *memory, struct sim_stream *stream)
@@ -167,13 +205,16 @@ CUresult sim_graph_memory_free(struct sim_graph_memory *memory, struct sim_strea
 
 CUresult cuDeviceGraphMemTrim(CUdevice ordinal)
 {
+	struct sim_chunk **link = &chunks;
 	struct sim_device *device;
 
 	SIM_ENTER(cuDeviceGraphMemTrim);
 	SIM_TRY(sim_device_get(ordinal, &device));
-	for (struct sim_graph_memory *memory = all; memory; memory = memory->next) {
-		if (memory->range->device == device && !memory->live && sim_point_reached(memory->used))
-			memory_unmap(memory);
+	while (*link) {
+		if ((*link)->device == device && chunk_idle(*link, NULL))
+			chunk_free(link);
+		else
+			link = &(*link)->next;
 	}
 	return CUDA_SUCCESS;
 }

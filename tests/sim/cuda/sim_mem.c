@@ -254,6 +254,6 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_bytes, CUdevice
 	if (base)
 		*base = range->start;
 	if (size_bytes)
-		*size_bytes = range->size_bytes;
+		*size_bytes = range->kind == SIM_RANGE_GRAPH && !range->graph_memory->live ? 0 : range->size_bytes;
 	return CUDA_SUCCESS;
 }

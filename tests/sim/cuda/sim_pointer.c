@@ -1,5 +1,6 @@
 /* What a program may ask of a pointer. Pageable host memory is no pointer of ours: CUDA_ERROR_INVALID_VALUE from
  * cuPointerGetAttribute, zeros from cuPointerGetAttributes. */
+#include "tests/sim/cuda/sim_graph_memory.h"
 #include "tests/sim/cuda/sim_vmm.h"
 
 #include <string.h>
@@ -96,13 +97,21 @@ static CUresult range_answer(void *data, CUpointer_attribute attribute, const st
 	}
 }
 
+/* Memory of a graph is none before the graph was launched. */
+static const struct sim_range *range_known(CUdeviceptr pointer)
+{
+	const struct sim_range *range = sim_range_find(pointer);
+
+	return range && range->kind == SIM_RANGE_GRAPH && !range->graph_memory->live ? NULL : range;
+}
+
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
 {
 	const struct sim_range *range;
 
 	SIM_ENTER(cuPointerGetAttribute);
 	SIM_TRY(sim_ready());
-	range = sim_range_find(pointer);
+	range = range_known(pointer);
 	if (!data || !range)
 		return CUDA_ERROR_INVALID_VALUE;
 	return range_answer(data, attribute, range, pointer);
@@ -131,7 +140,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 
 	SIM_ENTER(cuPointerGetAttributes);
 	SIM_TRY(sim_ready());
-	range = sim_range_find(pointer);
+	range = range_known(pointer);
 	if (!attributes || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < count; i++) {
