@@ -21,10 +21,26 @@ static struct gsa_bins *bins_of(struct gsa *allocator, const struct gsa_block *b
 						 : &allocator->idle[block->segment->pool];
 }
 
-static bool alike(const struct gsa_block *block, const struct gsa_block *other)
+/* Idle memory that was freed on the tag's stream before. */
+static bool returns_to(const struct gsa_block *idle, const struct gsa_tag *tag)
 {
-	return other != NULL && other->state == block->state && other->tag == block->tag &&
-	       other->segment == block->segment;
+	return idle->state == GSA_BLOCK_IDLE && idle->freed_on != 0 && tag != NULL && idle->freed_on == tag->stream.id;
+}
+
+/* Whether the neighbour becomes part of a block that is about to be entered. */
+static bool joins(const struct gsa_block *block, const struct gsa_block *other)
+{
+	return other != NULL && other->segment == block->segment &&
+	       ((other->state == block->state && other->tag == block->tag) || returns_to(other, block->tag));
+}
+
+/* An idle block beside memory that is pending on the stream that it was freed on last becomes pending there too. */
+static void follow(struct gsa_block *block, const struct gsa_block *other)
+{
+	if (other != NULL && other->segment == block->segment && returns_to(block, other->tag)) {
+		block->state = GSA_BLOCK_PENDING;
+		block->tag = other->tag;
+	}
 }
 
 /* Both detached; rear follows front. */
@@ -70,14 +86,19 @@ struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *bloc
 	gsb_debug_assert((tag != NULL) == (state == GSA_BLOCK_PENDING));
 	block->state = state;
 	block->tag = tag;
-	if (alike(block, block->next)) {
+	follow(block, block->next);
+	follow(block, front);
+	state = block->state;
+	tag = block->tag;
+	if (joins(block, block->next)) {
 		gsa_block_leave(allocator, block->next);
 		merge(allocator, block, block->next);
 	}
-	if (alike(block, front)) {
+	if (joins(block, front)) {
 		gsa_block_leave(allocator, front);
 		merge(allocator, front, block);
 		block = front;
+		block->state = state;
 		block->tag = tag;
 	}
 	gsa_bins_insert(bins_of(allocator, block), block);

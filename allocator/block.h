@@ -7,8 +7,10 @@
 
 #include "allocator/types.h"
 
-/* Detached -> entered as `state`, under `tag` if PENDING (else NULL), first merged with neighbours that are alike.
- * Returns the block it has become part of. Not for LIVE. Cannot fail. */
+/* Detached -> entered as `state`, under `tag` if PENDING (else NULL), first merged with neighbours that are alike. Idle
+ * memory and memory pending on the stream that the former was freed on last are alike too, and together pending: a
+ * program whose stream is known to be idle now and then would otherwise cut its memory in ever smaller pieces. Returns
+ * the block it has become part of. Not for LIVE. Cannot fail. */
 struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *block, enum gsa_block_state state,
 				   struct gsa_tag *tag);
 

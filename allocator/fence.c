@@ -143,17 +143,16 @@ void gsa_fences_poll(struct gsa *allocator)
 	gsa_fences_drain(allocator);
 }
 
-static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes, uint64_t round)
+static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t least_bytes, uint64_t round)
 {
 	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
 		if (tag->round < round && !tag->ending && tag->bytes > 0 && tag->bytes >= least_bytes &&
-		    tag->newest->free_serial > tag->covered && tag->fence_count < GSA_TAG_FENCES_MAX &&
-		    (except_id == 0 || tag->stream.id != except_id))
+		    tag->newest->free_serial > tag->covered && tag->fence_count < GSA_TAG_FENCES_MAX)
 			return tag;
 	return NULL;
 }
 
-void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes)
+void gsa_fences_gather(struct gsa *allocator, uint64_t least_bytes)
 {
 	struct gsa_tag *tag;
 	bool recorded = false;
@@ -162,7 +161,7 @@ void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least
 	gsa_fences_poll(allocator);
 	gsb_lock_acquire(&allocator->lock);
 	round = ++allocator->round;
-	while ((tag = next_to_record(allocator, except_id, least_bytes, round)) != NULL) {
+	while ((tag = next_to_record(allocator, least_bytes, round)) != NULL) {
 		tag->round = round;
 		record_or_orphan(allocator, tag, false);
 		recorded = true;

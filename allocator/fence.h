@@ -11,9 +11,9 @@
 /* Asks the driver about the fences under way; what they cover becomes idle. */
 void gsa_fences_poll(struct gsa *allocator);
 
-/* Polls, records a fence for every tag but `except_id` (0: for all) that holds at least least_bytes and something not
- * covered by one, and polls again: a stream without work is done at once. */
-void gsa_fences_gather(struct gsa *allocator, uint64_t except_id, uint64_t least_bytes);
+/* Polls, records a fence for every tag that holds at least least_bytes and something not covered by one, and polls again:
+ * a stream without work is done at once. */
+void gsa_fences_gather(struct gsa *allocator, uint64_t least_bytes);
 
 /* Blocks the host until everything freed so far is idle. False when that cannot be had now. */
 bool gsa_fences_wait(struct gsa *allocator);

@@ -25,6 +25,7 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 	else
 		allocator->options.granularity_bytes = GSA_ROUND_BYTES;
 	allocator->plain_only = !options->use_vmm;
+	allocator->start_ns = ops->now_ns(device);
 	gsb_lock_init(&allocator->grow_lock, GSB_RANK_GROW);
 	gsb_lock_init(&allocator->lock, GSB_RANK_ALLOCATOR);
 	gsb_slab_init(&allocator->block_slab, sizeof(struct gsa_block));

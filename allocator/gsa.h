@@ -140,6 +140,7 @@ int gsa_access_changed(struct gsa *allocator);
 	X(cross_stream, "blocks that changed stream after a fence")                                                    \
 	X(grows, "times physical memory was added")                                                                    \
 	X(trims, "times physical memory was given back")                                                               \
+	X(moves, "handles moved from idle memory to where memory was wanted")                                          \
 	X(fences, "fences recorded")                                                                                   \
 	X(out_of_memory, "allocations that failed after the whole ladder")
 

@@ -48,7 +48,7 @@ struct gsa_ops {
 
 	uint64_t (*now_ns)(void *device);
 
-	/* Told after the fact, no lock held; may be NULL. For the history of the snapshot. */
+	/* Told after the fact, at most GROW held; may be NULL. For the history of the snapshot. */
 	void (*on_segment)(void *device, bool mapped, uint64_t address, uint64_t size_bytes);
 };
 

@@ -12,7 +12,9 @@
 #include "allocator/reclaim.h"
 
 #include "allocator/arena.h"
+#include "allocator/evict.h"
 #include "allocator/fence.h"
+#include "allocator/grow.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "shim/base/err.h"
@@ -42,7 +44,7 @@ static int serve_new(struct gsa *allocator, const struct gsa_want *want, struct 
 	if (want->pool == GSA_POOL_PLAIN)
 		return gsa_plain_grow(allocator, want, ret_info);
 	do
-		error = gsa_arena_grow(allocator, want, ret_info);
+		error = gsa_grow(allocator, want, ret_info);
 	while (error == GS_E_BUSY);
 	return error == GS_E_UNSUPPORTED ? gsa_plain_grow(allocator, want, ret_info) : error;
 }
@@ -57,7 +59,7 @@ static uint64_t read_idle(struct gsa *allocator)
 
 static uint64_t trim(struct gsa *allocator, uint64_t keep_bytes)
 {
-	return gsa_plain_trim(allocator, keep_bytes) + gsa_arena_trim(allocator, keep_bytes);
+	return gsa_plain_trim(allocator, keep_bytes) + gsa_evict_trim(allocator, keep_bytes);
 }
 
 static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
@@ -123,15 +125,16 @@ static int serve_from_large(struct gsa *allocator, const struct gsa_want *want, 
 	return error == GS_E_NOT_FOUND ? serve_new(allocator, &large, ret_info) : error;
 }
 
-/* Fences recorded a moment ago: on a device that has little to do they are done in a few microseconds, which is less
+/* Memory freed on the request's own stream, too, may join with others when it is known to be idle.
+ *
+ * Fences recorded a moment ago: on a device that has little to do they are done in a few microseconds, which is less
  * than new memory costs. */
-static int serve_pending(struct gsa *allocator, const struct gsa_want *want, uint64_t own_id,
-			 struct gsa_block_info *ret_info)
+static int serve_pending(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	uint64_t unit_bytes = allocator->options.granularity_bytes;
 	int error;
 
-	gsa_fences_gather(allocator, own_id, want->size_bytes < unit_bytes ? want->size_bytes : unit_bytes);
+	gsa_fences_gather(allocator, want->size_bytes < unit_bytes ? want->size_bytes : unit_bytes);
 	error = serve_free(allocator, want, ret_info);
 	for (unsigned poll = 0; poll < PATIENT_POLLS && error == GS_E_NOT_FOUND && pending_may_do(allocator, want);
 	     poll++) {
@@ -143,16 +146,15 @@ static int serve_pending(struct gsa *allocator, const struct gsa_want *want, uin
 
 int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
-	uint64_t own_id = want->request->stream != NULL ? want->request->stream->id : 0;
 	int error = GS_E_NOT_FOUND;
 
 	if (want->pool != GSA_POOL_PLAIN)
-		error = serve_pending(allocator, want, own_id, ret_info);
+		error = serve_pending(allocator, want, ret_info);
 	if (error == GS_E_NOT_FOUND)
 		error = serve_new(allocator, want, ret_info);
 	if (error != GS_E_NO_MEMORY)
 		return error;
-	gsa_fences_gather(allocator, 0, 0);
+	gsa_fences_gather(allocator, 0);
 	error = serve_by_trimming(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY && worth_waiting(allocator, want->size_bytes) && gsa_fences_wait(allocator))
 		error = serve_by_trimming(allocator, want, ret_info);
@@ -170,6 +172,6 @@ bool gsa_wait(struct gsa *allocator)
 
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
-	gsa_fences_gather(allocator, 0, 0);
+	gsa_fences_gather(allocator, 0);
 	return trim(allocator, keep_bytes);
 }

@@ -1,4 +1,4 @@
-/* What arena.c and plain.c have in common. */
+/* What arena segments and plain ones have in common. */
 #ifndef GSA_SEGMENT_H
 #define GSA_SEGMENT_H
 
@@ -12,7 +12,7 @@ static inline bool gsa_segment_over_limit(const struct gsa *allocator, uint64_t 
 	return allocator->options.limit_bytes != 0 && held_bytes + more_bytes > allocator->options.limit_bytes;
 }
 
-/* Calls on_segment; no lock held. */
+/* Calls on_segment; ALLOCATOR not held. */
 static inline void gsa_segment_tell(struct gsa *allocator, bool mapped, uint64_t address, uint64_t size_bytes)
 {
 	if (allocator->ops.on_segment != NULL)

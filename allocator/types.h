@@ -44,8 +44,9 @@
  * wide loads and PyTorch like is 512. */
 #define GSA_ROUND_BYTES 512u
 
-/* One handle of an expandable segment at most: a larger one is cheaper to map, a smaller one sooner wholly idle. */
-#define GSA_HANDLE_MAX_BYTES (256ull << 20)
+/* A handle of an expandable segment is at most 1/GSA_HANDLE_SHARE of what its pool holds, and at most this large. */
+#define GSA_HANDLE_MAX_BYTES (32ull << 20)
+#define GSA_HANDLE_SHARE 128u
 
 /* Requests up to this size, after rounding, are small. The small pool's share of the addresses is more than any program
  * needs that does not consist of small blocks only; when it is full they go to the large pool. */
@@ -60,6 +61,16 @@
  * waste. */
 #define GSA_STEP_SHARE 256u
 #define GSA_STEP_MAX_BYTES (32ull << 20)
+
+/* Idle memory is moved to where it is wanted instead of making new memory when it is at least 1/GSA_IDLE_SHARE of what is
+ * used, until GSA_MOVES_FREE times the most that was ever held has been moved, and GSA_MOVES_FREE_BYTES besides; from then
+ * on only as long as all moves, at GSA_MOVE_NS each (unmap 21 us, map 1, access 27), took no more than 1/GSA_MOVES_SHARE
+ * of the time since the beginning. */
+#define GSA_IDLE_SHARE 64u
+#define GSA_MOVES_FREE 2u
+#define GSA_MOVES_FREE_BYTES (4ull << 30)
+#define GSA_MOVE_NS 50000ull
+#define GSA_MOVES_SHARE 64u
 
 /* A cached plain segment serves a request when at most 1/GSA_PLAIN_WASTE_SHARE of it is wasted. */
 #define GSA_PLAIN_WASTE_SHARE 8u
@@ -94,7 +105,8 @@ struct gsa_handle {
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t value;		 /* the driver's */
-	struct gsa_handle *next; /* while a growth is under way: its next handle */
+	bool made;		 /* value is physical memory */
+	struct gsa_handle *next; /* of a growth under way, or of spares */
 };
 
 struct gsa_block {
@@ -162,6 +174,7 @@ struct gsa {
 	struct gsa_ops ops; /* fixed at init, as are device and options */
 	void *device;
 	struct gsa_options options;
+	uint64_t start_ns;
 
 	struct gsb_lock grow_lock;
 
@@ -180,6 +193,7 @@ struct gsa {
 	bool plain_only;	 /* virtual memory was refused, or is not wanted: no growth in the arena any more */
 	bool vmm_worked;	 /* something was mapped once */
 	uint64_t incoming_bytes; /* plain memory being asked of the driver */
+	uint64_t moved_bytes;	 /* of the handles that stats.moves counts */
 	struct gsa_map segments; /* address -> struct gsa_segment */
 	struct gsa_bins idle[GSA_POOL_COUNT];
 	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */

@@ -16,7 +16,7 @@
 #include "shim/base/err.h"
 #include "tests/lib/gsa_fake.h"
 
-#define PASSES 3
+#define PASSES 5
 
 struct operation {
 	char op; /* a or c */
@@ -123,7 +123,8 @@ static void check_trace(const char *name, double most_ratio, bool one_stream)
 	printf("# %s: held / live %.4f, %llu growths, %u driver calls in the last pass\n", name, ratio,
 	       (unsigned long long)stats.grows, calls);
 	assert_true(ratio <= most_ratio);
-	assert_int_equal(stats.grows, grows);
+	if (one_stream)
+		assert_int_equal(stats.grows, grows);
 	assert_int_equal(stats.trims, 0);
 	if (one_stream)
 		assert_int_equal(calls, 0);
@@ -136,13 +137,13 @@ static void check_trace(const char *name, double most_ratio, bool one_stream)
 static void gpt_fixed(void **state)
 {
 	(void)state;
-	check_trace("gpt_fixed", 1.02, true);
+	check_trace("gpt_fixed", 1.01, true);
 }
 
 static void gpt_varlen(void **state)
 {
 	(void)state;
-	check_trace("gpt_varlen", 1.02, true);
+	check_trace("gpt_varlen", 1.01, true);
 }
 
 static void llama_ckpt(void **state)
@@ -154,13 +155,13 @@ static void llama_ckpt(void **state)
 static void resnet_multires(void **state)
 {
 	(void)state;
-	check_trace("resnet_multires", 1.02, true);
+	check_trace("resnet_multires", 1.01, true);
 }
 
 static void streams(void **state)
 {
 	(void)state;
-	check_trace("streams", 1.35, false);
+	check_trace("streams", 1.10, false);
 }
 
 int main(void)

@@ -1,0 +1,187 @@
+/* See evict.h. */
+#include "allocator/evict.h"
+
+#include "allocator/bins.h"
+#include "allocator/block.h"
+#include "allocator/segment.h"
+#include "allocator/starts.h"
+#include "shim/base/err.h"
+
+static bool within(const struct gsa_handle *handle, const struct gsa_block *block)
+{
+	return handle->address >= block->address && handle->address + handle->size_bytes <= gsa_block_end(block);
+}
+
+/* Cuts the handle's memory out of the idle block that it lies in and detaches it; NULL when there is no node. ALLOCATOR
+ * lock held, as for all of these that are static. */
+static struct gsa_block *detach(struct gsa *allocator, struct gsa_block *block, const struct gsa_handle *handle)
+{
+	if (gsb_slab_reserve(&allocator->block_slab, 2) != GS_OK)
+		return NULL;
+	if (handle->address > block->address)
+		block = gsa_block_cut(allocator, block, handle->address - block->address);
+	if (handle->size_bytes < block->size_bytes)
+		gsa_block_cut(allocator, block, handle->size_bytes);
+	gsa_block_leave(allocator, block);
+	return block;
+}
+
+/* Unmaps the memory of a detached block, which is one handle's; the lock is let go meanwhile. The handle leaves the map
+ * and its node is the caller's. If the driver does not want to, all is as before. */
+static int evict(struct gsa *allocator, struct gsa_block *block, struct gsa_handle *handle)
+{
+	struct gsa_segment *segment = block->segment;
+	uint64_t address = handle->address;
+	uint64_t size_bytes = handle->size_bytes;
+	int error;
+
+	segment->mapped_bytes -= size_bytes;
+	allocator->mapped_bytes[segment->pool] -= size_bytes;
+	block->segment = NULL;
+	block->state = GSA_BLOCK_UNMAPPED;
+	gsb_lock_release(&allocator->lock);
+	error = allocator->ops.unmap(allocator->device, address, size_bytes);
+	if (error == GS_OK)
+		gsa_segment_tell(allocator, false, address, size_bytes);
+	gsb_lock_acquire(&allocator->lock);
+	if (error != GS_OK) {
+		block->segment = segment;
+		segment->mapped_bytes += size_bytes;
+		allocator->mapped_bytes[segment->pool] += size_bytes;
+		gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
+		return error;
+	}
+	gsa_map_remove(&allocator->handles, &allocator->map_slabs, address);
+	if (segment->kind == GSA_SEGMENT_FIXED) {
+		gsa_map_remove(&allocator->segments, &allocator->map_slabs, segment->address);
+		gsb_slab_give(&allocator->segment_slab, segment);
+	}
+	gsa_block_settle(allocator, block, GSA_BLOCK_UNMAPPED, NULL);
+	return GS_OK;
+}
+
+void gsa_evict_release(struct gsa *allocator, struct gsa_handle *spares)
+{
+	while (spares != NULL) {
+		struct gsa_handle *handle = spares;
+
+		spares = handle->next;
+		allocator->ops.release(allocator->device, handle->value);
+		gsb_lock_acquire(&allocator->lock);
+		gsb_slab_give(&allocator->handle_slab, handle);
+		gsb_lock_release(&allocator->lock);
+	}
+}
+
+bool gsa_evict_pays(struct gsa *allocator, uint64_t size_bytes)
+{
+	uint64_t idle_bytes = allocator->stats.idle_bytes.now;
+	uint64_t used_bytes = allocator->stats.rounded_bytes.now + allocator->stats.pending_bytes.now;
+
+	if (!allocator->options.expandable || idle_bytes < size_bytes / 2 || idle_bytes < used_bytes / GSA_IDLE_SHARE)
+		return false;
+	return allocator->moved_bytes <= allocator->stats.reserved_bytes.peak * GSA_MOVES_FREE + GSA_MOVES_FREE_BYTES ||
+	       allocator->stats.moves * GSA_MOVE_NS <=
+		   (allocator->ops.now_ns(allocator->device) - allocator->start_ns) / GSA_MOVES_SHARE;
+}
+
+/* The first handle of at most most_bytes that lies in an idle block outside the span, the smallest blocks first. */
+static struct gsa_handle *find_spare(struct gsa *allocator, uint64_t most_bytes, uint64_t from, uint64_t to,
+				     struct gsa_block **ret_block)
+{
+	struct gsa_handle *handle;
+
+	for (enum gsa_pool pool = GSA_ARENA_POOLS; pool-- > 0;) {
+		const struct gsa_bins *idle = &allocator->idle[pool];
+		struct gsa_block *block = gsa_bins_from(idle, allocator->options.granularity_bytes);
+
+		for (; block != NULL; block = gsa_bins_next(idle, block)) {
+			if (block->address < to && from < gsa_block_end(block))
+				continue;
+			handle = gsa_map_ceiling(&allocator->handles, block->address);
+			while (handle != NULL && within(handle, block) && handle->size_bytes > most_bytes)
+				handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes);
+			if (handle != NULL && within(handle, block)) {
+				*ret_block = block;
+				return handle;
+			}
+		}
+	}
+	return NULL;
+}
+
+struct gsa_handle *gsa_evict_gather(struct gsa *allocator, uint64_t size_bytes, uint64_t from, uint64_t to,
+				    uint64_t *ret_bytes)
+{
+	struct gsa_handle *spares = NULL;
+	struct gsa_handle *handle;
+	struct gsa_block *block;
+	uint64_t bytes = 0;
+
+	while (bytes < size_bytes && (handle = find_spare(allocator, size_bytes - bytes, from, to, &block)) != NULL) {
+		block = detach(allocator, block, handle);
+		if (block == NULL || evict(allocator, block, handle) != GS_OK)
+			break;
+		handle->next = spares;
+		spares = handle;
+		bytes += handle->size_bytes;
+		allocator->stats.moves++;
+		allocator->moved_bytes += handle->size_bytes;
+	}
+	*ret_bytes = bytes;
+	return spares;
+}
+
+/* The last idle handle of the pool below *cursor. */
+static struct gsa_handle *find_last(struct gsa *allocator, enum gsa_pool pool, uint64_t *cursor,
+				    struct gsa_block **ret_block)
+{
+	struct gsa_handle *handle;
+
+	while ((handle = gsa_map_floor(&allocator->handles, *cursor - 1)) != NULL &&
+	       handle->address >= allocator->starts[pool].address) {
+		*cursor = handle->address;
+		*ret_block = gsa_starts_find(&allocator->starts[pool], handle->address);
+		if ((*ret_block)->state == GSA_BLOCK_IDLE && within(handle, *ret_block))
+			return handle;
+	}
+	return NULL;
+}
+
+/* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. */
+static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t *cursor)
+{
+	struct gsa_block *block = NULL;
+	struct gsa_handle *handle = NULL;
+	uint64_t size_bytes = 0;
+
+	gsb_lock_acquire(&allocator->grow_lock);
+	gsb_lock_acquire(&allocator->lock);
+	if (allocator->stats.idle_bytes.now > keep_bytes)
+		handle = find_last(allocator, pool, cursor, &block);
+	if (handle != NULL && (block = detach(allocator, block, handle)) != NULL &&
+	    evict(allocator, block, handle) == GS_OK) {
+		size_bytes = handle->size_bytes;
+		handle->next = NULL;
+		allocator->stats.trims++;
+	}
+	gsb_lock_release(&allocator->lock);
+	if (size_bytes > 0)
+		gsa_evict_release(allocator, handle);
+	gsb_lock_release(&allocator->grow_lock);
+	return size_bytes;
+}
+
+uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)
+{
+	uint64_t given_bytes = 0;
+	uint64_t bytes;
+
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
+		uint64_t cursor = allocator->starts[pool].address + allocator->starts[pool].size_bytes;
+
+		while ((bytes = trim_once(allocator, pool, keep_bytes, &cursor)) > 0)
+			given_bytes += bytes;
+	}
+	return given_bytes;
+}

@@ -1,0 +1,355 @@
+/* See grow.h. Growing goes: choose a hole, gather spares if that pays, choose again, prepare (take all nodes, detach
+ * the hole), map (driver calls, only GROW held), publish or abandon. */
+#include "allocator/grow.h"
+
+#include "allocator/arena.h"
+#include "allocator/bins.h"
+#include "allocator/block.h"
+#include "allocator/evict.h"
+#include "allocator/fit.h"
+#include "allocator/live.h"
+#include "allocator/segment.h"
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+
+/* Where to grow, and by how much at least. */
+struct place {
+	struct gsa_block *hole;
+	uint64_t least_bytes;
+	uint64_t from; /* the hole with the free memory around it that the request would use too */
+	uint64_t to;
+};
+
+struct growth {
+	struct gsa_block *block;     /* UNMAPPED and detached: the addresses to map */
+	struct gsa_segment *segment; /* that they will belong to */
+	struct gsa_handle *handles;  /* in address order, already in the map */
+	struct gsa_handle *spares;   /* physical memory that was not needed, or no longer is */
+};
+
+/* Addresses for history, told when no lock is held. */
+struct span {
+	uint64_t address;
+	uint64_t size_bytes;
+};
+
+/* True for errors that say nothing about virtual memory as such. */
+static bool is_passing(int error)
+{
+	return error == GS_E_NO_MEMORY || error == GS_E_NO_HOST_MEMORY || error == GS_E_FORBIDDEN;
+}
+
+/* The hole that needs least new memory for the request, the smallest among equals. False: none will do. */
+static bool choose_hole(struct gsa *allocator, const struct gsa_want *want, struct place *ret_place)
+{
+	struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
+	const struct gsa_bins *holes = &allocator->holes[want->pool];
+	uint64_t size_bytes = want->size_bytes;
+	struct gsa_block *hole = gsa_bins_from(holes, 0);
+	struct place best = {0};
+
+	for (; hole != NULL; hole = gsa_bins_next(holes, hole)) {
+		bool expandable = allocator->options.expandable;
+		uint64_t before_bytes = expandable ? gsa_fit_before(hole, tag) : 0;
+		uint64_t after_bytes = 0;
+		uint64_t least_bytes;
+
+		gsb_assert(before_bytes < size_bytes);
+		least_bytes = gsa_round_up(size_bytes - before_bytes, allocator->options.granularity_bytes);
+		if (least_bytes > hole->size_bytes) {
+			after_bytes = expandable ? gsa_fit_after(hole, tag) : 0;
+			if (!expandable || before_bytes + hole->size_bytes + after_bytes < size_bytes)
+				continue;
+			least_bytes = hole->size_bytes;
+		}
+		if (best.hole == NULL || least_bytes < best.least_bytes)
+			best = (struct place){hole, least_bytes, hole->address - before_bytes,
+					      gsa_block_end(hole) + after_bytes};
+	}
+	*ret_place = best;
+	return best.hole != NULL;
+}
+
+static uint64_t step_bytes(const struct gsa *allocator, enum gsa_pool pool)
+{
+	uint64_t unit = allocator->options.granularity_bytes;
+	uint64_t bytes = allocator->mapped_bytes[pool] / GSA_STEP_SHARE;
+
+	if (bytes > GSA_STEP_MAX_BYTES)
+		bytes = GSA_STEP_MAX_BYTES;
+	return bytes < unit ? unit : bytes / unit * unit;
+}
+
+/* Handles no larger than a small part of what the pool will hold: large ones are cheaper, small ones sooner wholly
+ * idle.
+ */
+static uint64_t most_handle_bytes(const struct gsa *allocator, const struct growth *growth)
+{
+	uint64_t pool_bytes = allocator->mapped_bytes[growth->segment->pool] + growth->block->size_bytes;
+	uint64_t bytes = allocator->options.granularity_bytes;
+
+	if (growth->segment->kind == GSA_SEGMENT_FIXED)
+		return UINT64_MAX;
+	while (bytes < GSA_HANDLE_MAX_BYTES && bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Takes the growth's nodes out of the map; what is behind them becomes spare. ALLOCATOR lock held. */
+static void abandon(struct gsa *allocator, struct growth *growth)
+{
+	struct gsa_handle *handle;
+
+	while ((handle = growth->handles) != NULL) {
+		growth->handles = handle->next;
+		gsa_map_remove(&allocator->handles, &allocator->map_slabs, handle->address);
+		if (handle->made) {
+			handle->next = growth->spares;
+			growth->spares = handle;
+		} else {
+			gsb_slab_give(&allocator->handle_slab, handle);
+		}
+	}
+	if (growth->segment != NULL && growth->segment->kind == GSA_SEGMENT_FIXED) {
+		gsa_map_remove(&allocator->segments, &allocator->map_slabs, growth->segment->address);
+		gsb_slab_give(&allocator->segment_slab, growth->segment);
+	}
+	gsa_block_settle(allocator, growth->block, GSA_BLOCK_UNMAPPED, NULL);
+}
+
+static int prepare_segment(struct gsa *allocator, enum gsa_pool pool, struct growth *growth)
+{
+	struct gsa_segment *segment = allocator->expandable[pool];
+	int error;
+
+	if (segment == NULL) {
+		segment = gsb_slab_take(&allocator->segment_slab);
+		if (segment == NULL)
+			return GS_E_NO_HOST_MEMORY;
+		*segment = (struct gsa_segment){
+		    .kind = GSA_SEGMENT_FIXED, .pool = pool, .address = growth->block->address, .first = growth->block};
+		error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, segment->address, segment);
+		if (error != GS_OK) {
+			gsb_slab_give(&allocator->segment_slab, segment);
+			return error;
+		}
+	}
+	growth->segment = segment;
+	return GS_OK;
+}
+
+/* The next handle for a range of at most size_bytes: a spare that fits, else a new one. NULL: no node. */
+static struct gsa_handle *next_handle(struct gsa *allocator, struct growth *growth, uint64_t size_bytes)
+{
+	uint64_t most_bytes = most_handle_bytes(allocator, growth);
+	struct gsa_handle *handle = growth->spares;
+
+	if (handle != NULL && handle->size_bytes <= size_bytes) {
+		growth->spares = handle->next;
+		handle->next = NULL;
+		return handle;
+	}
+	handle = gsb_slab_take(&allocator->handle_slab);
+	if (handle != NULL)
+		handle->size_bytes = size_bytes < most_bytes ? size_bytes : most_bytes;
+	return handle;
+}
+
+static int prepare_handles(struct gsa *allocator, struct growth *growth)
+{
+	uint64_t end = gsa_block_end(growth->block);
+	struct gsa_handle **link = &growth->handles;
+
+	for (uint64_t at = growth->block->address; at < end; at += (*link)->size_bytes, link = &(*link)->next) {
+		struct gsa_handle *handle = next_handle(allocator, growth, end - at);
+		int error;
+
+		if (handle == NULL)
+			return GS_E_NO_HOST_MEMORY;
+		handle->address = at;
+		error = gsa_map_insert(&allocator->handles, &allocator->map_slabs, at, handle);
+		if (error != GS_OK) {
+			if (handle->made) {
+				handle->next = growth->spares;
+				growth->spares = handle;
+			} else {
+				gsb_slab_give(&allocator->handle_slab, handle);
+			}
+			return error;
+		}
+		*link = handle;
+	}
+	return GS_OK;
+}
+
+/* Detaches the first `bytes` of the hole and takes every node that mapping them needs. ALLOCATOR lock held. */
+static int prepare(struct gsa *allocator, enum gsa_pool pool, struct gsa_block *hole, uint64_t bytes,
+		   struct growth *growth)
+{
+	int error = gsb_slab_reserve(&allocator->block_slab, 1);
+
+	if (error != GS_OK)
+		return error;
+	if (bytes < hole->size_bytes)
+		gsa_block_cut(allocator, hole, bytes);
+	gsa_block_leave(allocator, hole);
+	growth->block = hole;
+	error = prepare_segment(allocator, pool, growth);
+	if (error == GS_OK)
+		error = prepare_handles(allocator, growth);
+	if (error != GS_OK)
+		abandon(allocator, growth);
+	return error;
+}
+
+static int map_handle(struct gsa *allocator, struct gsa_handle *handle, const char **ret_call)
+{
+	int error = GS_OK;
+
+	*ret_call = "creating memory";
+	if (!handle->made)
+		error = allocator->ops.create(allocator->device, handle->size_bytes, &handle->value);
+	if (error != GS_OK)
+		return error;
+	handle->made = true;
+	*ret_call = "mapping memory";
+	return allocator->ops.map(allocator->device, handle->address, handle->size_bytes, handle->value);
+}
+
+/* Asked once more if the driver does not want to: what stays mapped is lost. */
+static void unmap_handle(struct gsa *allocator, struct gsa_handle *handle)
+{
+	int error = allocator->ops.unmap(allocator->device, handle->address, handle->size_bytes);
+
+	if (error != GS_OK)
+		error = allocator->ops.unmap(allocator->device, handle->address, handle->size_bytes);
+	if (error == GS_OK)
+		return;
+	handle->made = false; /* addresses in an unknown state: never map here again, nor release what is there */
+	gsa_arena_refuse(allocator, "unmapping memory", error);
+}
+
+/* The driver's part, with GROW held: all handles are mapped and accessible, or none. */
+static int map_all(struct gsa *allocator, struct growth *growth)
+{
+	struct gsa_handle *handle = growth->handles;
+	const char *call = NULL;
+	int error = GS_OK;
+
+	for (; handle != NULL && error == GS_OK; handle = error == GS_OK ? handle->next : handle)
+		error = map_handle(allocator, handle, &call);
+	if (error == GS_OK) {
+		call = "setting access";
+		error = allocator->ops.set_access(allocator->device, growth->block->address, growth->block->size_bytes);
+	}
+	if (error == GS_OK)
+		return GS_OK;
+	for (struct gsa_handle *undo = growth->handles; undo != handle; undo = undo->next)
+		unmap_handle(allocator, undo);
+	if (is_passing(error))
+		return error;
+	gsa_arena_refuse(allocator, call, error);
+	return GS_E_UNSUPPORTED;
+}
+
+/* ALLOCATOR lock held. */
+static void publish(struct gsa *allocator, struct growth *growth)
+{
+	growth->block->segment = growth->segment;
+	growth->segment->mapped_bytes += growth->block->size_bytes;
+	allocator->mapped_bytes[growth->segment->pool] += growth->block->size_bytes;
+	gsa_block_settle(allocator, growth->block, GSA_BLOCK_IDLE, NULL);
+	allocator->stats.grows++;
+	allocator->vmm_worked = true;
+}
+
+/* Serves the request if it can be by now; if not, says where to grow: GS_E_NOT_FOUND. ALLOCATOR lock held. */
+static int choose(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info,
+		  struct place *ret_place)
+{
+	int error = gsa_live_serve(allocator, want, ret_info); /* another thread may have grown */
+
+	if (error != GS_E_NOT_FOUND)
+		return error;
+	if (allocator->plain_only)
+		return GS_E_UNSUPPORTED;
+	return choose_hole(allocator, want, ret_place) ? GS_E_NOT_FOUND : GS_E_NO_MEMORY;
+}
+
+/* How much to map at the place. */
+static uint64_t amount(const struct gsa *allocator, const struct gsa_want *want, const struct place *place,
+		       uint64_t spare_bytes, bool generous)
+{
+	uint64_t bytes = place->least_bytes;
+
+	if (spare_bytes > bytes)
+		bytes = spare_bytes;
+	else if (spare_bytes == 0 && generous && bytes < step_bytes(allocator, want->pool))
+		bytes = step_bytes(allocator, want->pool);
+	return bytes < place->hole->size_bytes ? bytes : place->hole->size_bytes;
+}
+
+/* One growth, with GROW held. generous: take a whole step if the request needs less; *ret_less says that less would do.
+ */
+static int grow_once(struct gsa *allocator, const struct gsa_want *want, bool generous, struct gsa_block_info *ret_info,
+		     struct span *ret_span, bool *ret_less)
+{
+	struct growth growth = {0};
+	struct place place;
+	uint64_t spare_bytes = 0;
+	uint64_t bytes;
+	int error;
+
+	gsb_lock_acquire(&allocator->lock);
+	error = choose(allocator, want, ret_info, &place);
+	if (error == GS_E_NOT_FOUND && gsa_evict_pays(allocator, place.least_bytes)) {
+		growth.spares = gsa_evict_gather(allocator, place.least_bytes, place.from, place.to, &spare_bytes);
+		error = choose(allocator, want, ret_info, &place);
+	}
+	if (error != GS_E_NOT_FOUND)
+		goto unlock;
+	error = GS_E_NO_MEMORY;
+	bytes = amount(allocator, want, &place, spare_bytes, generous);
+	*ret_less = bytes > place.least_bytes;
+	if (gsa_segment_over_limit(allocator, bytes))
+		goto unlock;
+	error = prepare(allocator, want->pool, place.hole, bytes, &growth);
+	if (error != GS_OK)
+		goto unlock;
+	gsb_lock_release(&allocator->lock);
+	error = map_all(allocator, &growth);
+	gsb_lock_acquire(&allocator->lock);
+	if (error != GS_OK) {
+		abandon(allocator, &growth);
+		goto unlock;
+	}
+	*ret_span = (struct span){growth.block->address, growth.block->size_bytes};
+	publish(allocator, &growth);
+	error = gsa_live_serve(allocator, want, ret_info);
+	if (error == GS_E_NOT_FOUND)
+		error = GS_E_BUSY;
+unlock:
+	gsb_lock_release(&allocator->lock);
+	gsa_evict_release(allocator, growth.spares);
+	return error;
+}
+
+int gsa_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	struct span span = {0};
+	bool less = false;
+	int error;
+
+	if (!allocator->options.use_vmm)
+		return GS_E_UNSUPPORTED;
+	gsb_lock_acquire(&allocator->grow_lock);
+	error = gsa_arena_reserve(allocator);
+	if (error == GS_OK)
+		error = grow_once(allocator, want, true, ret_info, &span, &less);
+	if (error == GS_E_NO_MEMORY && less)
+		error = grow_once(allocator, want, false, ret_info, &span, &less);
+	gsb_lock_release(&allocator->grow_lock);
+	if (span.size_bytes > 0)
+		gsa_segment_tell(allocator, true, span.address, span.size_bytes);
+	return error;
+}
