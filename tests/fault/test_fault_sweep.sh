@@ -45,7 +45,7 @@ for program in "$BUILD"/tests/fault/*_fault_*; do
 	*) devices=1 ;;
 	esac
 	if [ "$mode" = full ]; then
-		for settings in backend:vmm expandable_segments:False backend:cudamalloc snapshot:off torch:serve backend:off free_sync:never; do
+		for settings in backend:vmm expandable_segments:False backend:cudamalloc snapshot:off torch:serve backend:off; do
 			sweep "$program" $settings --devices $devices
 		done
 		for policy in in-order random starve; do
