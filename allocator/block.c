@@ -113,6 +113,7 @@ struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, 
 	struct gsa_block *rear = gsb_slab_take_dirty(&allocator->block_slab);
 	struct gsa_bins *bins = bins_of(allocator, block);
 
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	gsb_assert(rear != NULL && size_bytes > 0 && size_bytes < block->size_bytes);
 	gsa_bins_remove(bins, block);
 	*rear = *block;

@@ -10,6 +10,7 @@ void gsa_fences_expire(struct gsa *allocator, struct gsa_tag *tag, uint64_t befo
 {
 	struct gsa_fence **link = &tag->fences;
 
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	while (*link != NULL) {
 		struct gsa_fence *fence = *link;
 

@@ -4,6 +4,7 @@
 #include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/tag.h"
+#include "shim/base/assert.h"
 
 struct gsa_tag *gsa_fit_tag(struct gsa *allocator, const struct gsa_request *request)
 {
@@ -99,6 +100,7 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 	struct gsa_block *best = gsa_bins_fit(&allocator->idle[want->pool], want->size_bytes);
 	uint64_t size_bytes = want->size_bytes;
 
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	if (tag != NULL)
 		best = smaller(best, gsa_bins_fit(&tag->bins[want->pool], size_bytes));
 	if (best == NULL && !request->lasting) {

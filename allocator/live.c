@@ -5,9 +5,11 @@
 #include "allocator/starts.h"
 #include "allocator/stats.h"
 #include "shim/base/err.h"
+#include "shim/base/assert.h"
 
 int gsa_live_reserve(struct gsa *allocator)
 {
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	return gsb_slab_reserve(&allocator->block_slab, 1);
 }
 
@@ -76,6 +78,7 @@ struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
 	struct gsa_segment *segment;
 	struct gsa_block *block = NULL;
 
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
 		if (address - allocator->starts[pool].address < allocator->starts[pool].size_bytes)
 			block = gsa_starts_find(&allocator->starts[pool], address);

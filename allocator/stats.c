@@ -37,11 +37,13 @@ static inline void move(struct gsa_stats *stats, const struct gsa_block *block, 
 
 void gsa_stats_enter(struct gsa *allocator, const struct gsa_block *block)
 {
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	move(&allocator->stats, block, true);
 }
 
 void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 {
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	move(&allocator->stats, block, false);
 }
 

@@ -14,6 +14,7 @@ struct gsa_tag *gsa_tag_find(struct gsa *allocator, uint64_t stream_id)
 {
 	struct gsa_tag *tag = *bucket_of(allocator, stream_id);
 
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	while (tag != NULL && tag->stream.id != stream_id)
 		tag = tag->bucket_next;
 	return tag;

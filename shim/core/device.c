@@ -10,6 +10,7 @@
 #include "shim/core/device_ops.h"
 #include "shim/core/conf.h"
 #include "shim/core/order.h"
+#include "shim/base/assert.h"
 
 static struct gsb_lock device_lock = GSB_LOCK_INIT(CONTEXT);
 
@@ -228,6 +229,7 @@ bool gs_device_all_peers(void)
 
 static struct gs_context *context_slot(CUcontext handle)
 {
+	gsb_debug_assert(gsb_lock_held(&device_lock));
 	for (unsigned i = 0; i < context_count; i++)
 		if (contexts[i].alive && contexts[i].handle == handle)
 			return &contexts[i];
@@ -236,6 +238,7 @@ static struct gs_context *context_slot(CUcontext handle)
 
 static struct gs_context *context_free_slot(void)
 {
+	gsb_debug_assert(gsb_lock_held(&device_lock));
 	for (unsigned i = 0; i < context_count; i++)
 		if (!contexts[i].alive)
 			return &contexts[i];

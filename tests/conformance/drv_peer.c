@@ -1,4 +1,5 @@
-/* Rule: peer access is enabled once, refused twice, and memory of one device can be copied to the other. */
+/* Rule: peer access is enabled once, refused twice, and memory of one device can be copied to the other,
+ * and reached by its kernels once that was enabled. */
 #include "tests/conformance/rule_drv.h"
 
 int main(void)
@@ -29,5 +30,12 @@ int main(void)
 	NEED(cuMemcpyPeer(b, second, a, first, 64));
 	NEED(cuMemcpyDtoH(&value, b, 4));
 	WANT(value, 21);
+	if (can && !sim_is_real()) {
+		NEED(cuCtxEnablePeerAccess(first, 0));
+		rule_fill(NULL, a, 22, 16);
+		NEED(cuCtxSynchronize());
+		NEED(cuMemcpyDtoH(&value, a, 4));
+		WANT(value, 22);
+	}
 	return rule_broken;
 }

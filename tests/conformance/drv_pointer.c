@@ -6,9 +6,12 @@
 
 static unsigned long long ask(CUpointer_attribute attribute, CUdeviceptr pointer)
 {
-	unsigned long long answer = 0;
+	unsigned long long answer = 0, among_several = 0;
+	void *answers[] = {&among_several};
 
 	NEED(cuPointerGetAttribute(&answer, attribute, pointer));
+	NEED(cuPointerGetAttributes(1, &attribute, answers, pointer));
+	WANT(among_several, answer);
 	return answer;
 }
 

@@ -15,7 +15,7 @@ static unsigned long long figure(CUmemoryPool pool, CUmemPool_attribute attribut
 
 int main(void)
 {
-	cuuint64_t keep = (cuuint64_t)-1;
+	cuuint64_t keep = (cuuint64_t)-1, none = 0;
 	CUmemoryPool pool, current;
 	CUdeviceptr first, second, plain;
 	CUstream one, two;
@@ -49,6 +49,8 @@ int main(void)
 	NEED(cuMemPoolTrimTo(pool, 0));
 	WANT(figure(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
 	WANT(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) >= BYTES, 1);
+	NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &none));
+	WANT(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 0);
 	NEED(cuMemAlloc(&plain, 64));
 	WANT(cuMemFreeAsync(plain, one), CUDA_SUCCESS);
 	NEED(cuStreamSynchronize(one));

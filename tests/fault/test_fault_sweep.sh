@@ -15,9 +15,9 @@ faults=0 scenarios=0
 sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 	local program=$1 settings=$2 line number=0
 	shift 2
-	"$TOP/scripts/sim-run" "$@" --no-shim "$BUILD/tests/fault/$program" plain "$folder/plain" "$mode" >"$folder/out" 2>&1 ||
+	"$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim "$BUILD/tests/fault/$program" plain "$folder/plain" "$mode" >"$folder/out" 2>&1 ||
 		{ ok "$program without the shim" cat "$folder/out" && return; }
-	GPUSHIM_ALLOC_CONF=$base,$settings "$TOP/scripts/sim-run" "$@" --no-shim \
+	GPUSHIM_ALLOC_CONF=$base,$settings "$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim \
 		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$folder/plain" "$mode" \
 		>"$folder/out" 2>&1
 	rm -f "$folder"/gpushim.*

@@ -3,10 +3,10 @@
 
     tests/mutants/run.py [--only PATTERN] [--hand] [--generated] [--sample] [--list] [--quick]
 
---list only shows them, and whether each applies; --quick leaves the test scripts out for the generated ones. Otherwise
+--list only shows them, and whether each applies; --quick leaves long checks out for the generated ones. Otherwise
 prints a row for each mutant as it is done, and at last "N mutants, N caught". Ends with 0 if all that are not known to
-be equivalent were caught, with 1 if one was not, with 2 if a mutant does not apply or build, or if a check fails without
-one (it then counts for nothing). Wants `make all` to be done; `make mutants` does both."""
+be equivalent were caught, with 1 if one was not, with 2 if a mutant does not apply or build, or if a check
+fails without one (it then counts for nothing). Wants `make all` to be done; `make mutants` does both."""
 import argparse
 import fnmatch
 import sys

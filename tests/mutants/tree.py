@@ -109,8 +109,10 @@ class Tree:
             return file.read()
 
     def run(self, command):
-        words = {name: value for name, value in os.environ.items() if name not in ("BUILD", "MAKEFLAGS", "MAKELEVEL", "O")}
-        done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=words)
+        ours = ("BUILD", "MAKEFLAGS", "MAKELEVEL", "O")
+        words = {name: value for name, value in os.environ.items() if name not in ours}
+        done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env=words)
         if done.returncode != 0:
             raise BuildError("\n".join(done.stdout.splitlines()[-12:]))
 

@@ -8,7 +8,7 @@ programs=$BUILD/tests/preload
 
 sim() { # sim OPTION.. COMMAND..: in the scratch folder, with what it prints in out, on stderr in err, and its status
 	rm -f "$folder"/gpushim.*
-	(cd "$folder" && timeout 120 "$TOP/scripts/sim-run" "$@" >out 2>err)
+	(cd "$folder" && timeout 120 "$TOP/scripts/sim-run" --build "$BUILD" "$@" >out 2>err)
 	status=$?
 }
 

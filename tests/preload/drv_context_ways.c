@@ -53,6 +53,18 @@ static CUdeviceptr memory_new(unsigned value)
 	return memory;
 }
 
+/* Whatever the shim had to do in other contexts. */
+static void need_current(CUcontext context)
+{
+	CUcontext current = NULL;
+
+	NEED(cuCtxGetCurrent(&current));
+	if (current == context)
+		return;
+	printf("another context is current\n");
+	exit(1);
+}
+
 static CUresult by_v2(CUcontext *ret_context)
 {
 	return cuCtxCreate_v2(ret_context, 0, 0);
@@ -102,6 +114,7 @@ int main(void)
 		NEED(cuCtxSetCurrent(owner));
 		NEED(cuMemFree_v2(memory));
 		again = memory_new(2);
+		need_current(owner);
 		NEED(cuCtxSynchronize());
 		NEED(cuCtxSetCurrent(context));
 		NEED(cuStreamSynchronize(stream));

@@ -6,7 +6,7 @@
 
 #define CONTEXTS 12
 #define ROUNDS 64
-#define BLOCK_BYTES (48u << 20)
+#define BLOCK_BYTES (6u << 20)
 
 /* In the current context; how many were served. */
 static unsigned rounds(void)
@@ -15,7 +15,7 @@ static unsigned rounds(void)
 	CUdeviceptr block;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		if (cuMemAlloc_v2(&block, BLOCK_BYTES + (i << 20)) != CUDA_SUCCESS ||
+		if (cuMemAlloc_v2(&block, BLOCK_BYTES + (i << 17)) != CUDA_SUCCESS ||
 		    cuMemsetD8Async(block, 1, BLOCK_BYTES, CU_STREAM_PER_THREAD) != CUDA_SUCCESS)
 			break;
 		served += cuMemFree_v2(block) == CUDA_SUCCESS;

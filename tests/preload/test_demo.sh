@@ -8,11 +8,11 @@ folder=$(mktemp -d)
 
 for program in "$demo" "$BUILD/tests/preload/rt12_demo"; do
 	name=${program##*/}
-	output=$("$TOP/scripts/sim-run" --no-shim "$program" 2>&1)
+	output=$("$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$program" 2>&1)
 	is "$name alone" "$?:$output" '0:demo: results are right'
 	export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/$name
 	mkdir "$folder/$name"
-	output=$("$TOP/scripts/sim-run" "$program" 2>"$folder/$name.err")
+	output=$("$TOP/scripts/sim-run" --build "$BUILD" "$program" 2>"$folder/$name.err")
 	is "$name under the shim" "$?:$output" '0:demo: results are right'
 	ok "$name: one snapshot" test "$(find "$folder/$name" -name 'gpushim.*.json' | wc -l)" = 1
 	is "$name: at most one line on stderr" "$(($(wc -l <"$folder/$name.err") > 1))" 0

@@ -6,7 +6,7 @@
 folder=$(mktemp -d)
 program=$BUILD/tests/preload/rt_ends
 export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder
-sim() { timeout 30 "$TOP/scripts/sim-run" "$@" 2>/dev/null; }
+sim() { timeout 30 "$TOP/scripts/sim-run" --build "$BUILD" "$@" 2>/dev/null; }
 
 for way in cancel child storm; do
 	plain=$(sim --no-shim "$program" $way)
@@ -25,15 +25,15 @@ print([sum(f["calls"] for f in functions if f["name"] == name) for name in ("cud
 rm -f "$folder"/*
 mkfifo "$folder/pipe"
 exec 4<>"$folder/pipe" 5>"$folder/pipe" 4<&-
-is 'a closed pipe as stderr: no signal' "$("$TOP/scripts/sim-run" "$program" plain 2>&5; echo $?)" $'one allocation\n5'
+is 'a closed pipe as stderr: no signal' "$("$TOP/scripts/sim-run" --build "$BUILD" "$program" plain 2>&5; echo $?)" $'one allocation\n5'
 exec 5>&-
 is 'it got its snapshot' "$(find "$folder" -name '*.json' | wc -l)" 1
 rm -f "$folder"/*.json
 head -c 1000 /dev/zero >"$folder/errors"
-is 'a limit of the file size: no signal' "$("$TOP/scripts/sim-run" "$program" limit 2>>"$folder/errors"; echo $?)" \
+is 'a limit of the file size: no signal' "$("$TOP/scripts/sim-run" --build "$BUILD" "$program" limit 2>>"$folder/errors"; echo $?)" \
 	$'one allocation\n5'
 is 'a snapshot above the limit leaves nothing' "$(find "$folder" -name '*gpushim.*' | wc -l)" 0
-is 'a file with the number of stderr' "$("$TOP/scripts/sim-run" "$program" taken "$folder/data"; echo $?)" \
+is 'a file with the number of stderr' "$("$TOP/scripts/sim-run" --build "$BUILD" "$program" taken "$folder/data"; echo $?)" \
 	$'one allocation\n5'
 is 'nothing is printed into it' "$(cat "$folder/data")" data
 rm -rf "$folder"

@@ -5,7 +5,7 @@
 programs=$BUILD/tests/preload
 
 held() { # held CONF: how many times 10 MiB of a device of 1 GiB
-	GPUSHIM_ALLOC_CONF=snapshot:off,$1 "$TOP/scripts/sim-run" "$programs/rt_limit" 2>/dev/null
+	GPUSHIM_ALLOC_CONF=snapshot:off,$1 "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_limit" 2>/dev/null
 }
 
 for backend in vmm cudamalloc; do
@@ -18,9 +18,9 @@ for backend in vmm cudamalloc; do
 done
 
 export GPUSHIM_ALLOC_CONF=snapshot:off
-plain=$("$TOP/scripts/sim-run" --no-shim "$programs/drv_outlive" 2>&1)
+plain=$("$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$programs/drv_outlive" 2>&1)
 for backend in vmm cudamalloc off; do
-	output=$(GPUSHIM_ALLOC_CONF=backend:$backend,snapshot:off "$TOP/scripts/sim-run" "$programs/drv_outlive" 2>&1)
+	output=$(GPUSHIM_ALLOC_CONF=backend:$backend,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" "$programs/drv_outlive" 2>&1)
 	is "stream-ordered memory outlives its context, backend:$backend" "$output" "$plain"
 done
 like 'its content too' "$plain" 'pooled holds 4711, free 0, again 1'

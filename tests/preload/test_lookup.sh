@@ -4,7 +4,7 @@
 
 programs=$BUILD/tests/preload
 shim=$BUILD/libgpushim.so
-sim() { "$TOP/scripts/sim-run" "$@" 2>&1; }
+sim() { "$TOP/scripts/sim-run" --build "$BUILD" "$@" 2>&1; }
 
 next=(timeout 20 "$programs/dl_next")
 a=$programs/lib_next_a.so b=$programs/lib_next_b.so

@@ -53,7 +53,7 @@ GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work
 sim "$programs/drv_context_ways"
 is 'memory that another context reads is not handed out, however that context came to be (H1)' \
 	"$status:$(cat "$folder/out")" '0:0 words wrong'
-same 'memory comes back among many contexts (H2)' --memory 256M "$programs/drv_contexts"
+same 'memory comes back among many contexts (H2)' --memory 32M "$programs/drv_contexts"
 like 'all of it' "$output" '^64 of 64'
 same 'the driver needs memory that we keep (H28)' --memory 256M "$programs/drv_give_back"
 same 'memory given back after the exit handlers' "$programs/rt_late" "$programs/lib_late.so"

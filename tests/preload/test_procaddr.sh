@@ -10,9 +10,9 @@ wrongs() { # wrongs FILE: what was answered wrongly, at most a few lines
 	grep '^wrong' "$1" | head -n 5
 }
 
-SIM_LOG_PROC_ADDRESS=$folder/plain.log "$TOP/scripts/sim-run" --no-shim "$programs/st_procaddr" >plain.txt 2>/dev/null
+SIM_LOG_PROC_ADDRESS=$folder/plain.log "$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$programs/st_procaddr" >plain.txt 2>/dev/null
 is 'static runtime alone: ends normally' $? 0
-SIM_LOG_PROC_ADDRESS=$folder/guest.log "$TOP/scripts/sim-run" "$programs/st_procaddr" >guest.txt 2>guest.err
+SIM_LOG_PROC_ADDRESS=$folder/guest.log "$TOP/scripts/sim-run" --build "$BUILD" "$programs/st_procaddr" >guest.txt 2>guest.err
 is 'static runtime: ends normally' $? 0
 is 'static runtime: finds one function by dlsym' "$(grep '^dlsym cu' guest.txt)" 'dlsym cuGetProcAddress_v2'
 is 'static runtime: asks the same questions' "$(grep '^ask ' guest.txt)" "$(grep '^ask ' plain.txt)"
@@ -28,9 +28,9 @@ like 'static runtime: entries and trampolines' "$(grep '^answers' guest.txt)" \
 	' 0 driver, [2-9][0-9][0-9] entries, [1-9][0-9]* trampolines, 0 wrong'
 is 'static runtime: nothing said by the shim' "$(grep -v '^gpushim-sim: ' guest.err)" ''
 
-"$TOP/scripts/sim-run" --no-shim "$programs/drv_procaddr" >plain.txt 2>&1
+"$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$programs/drv_procaddr" >plain.txt 2>&1
 is 'all names alone: ends normally' $? 0
-"$TOP/scripts/sim-run" "$programs/drv_procaddr" >guest.txt 2>guest.err
+"$TOP/scripts/sim-run" --build "$BUILD" "$programs/drv_procaddr" >guest.txt 2>guest.err
 is 'all names: ends normally' $? 0
 is 'all names: no wrong answer alone' "$(wrongs plain.txt)" ''
 is 'all names: no wrong answer' "$(wrongs guest.txt)" ''

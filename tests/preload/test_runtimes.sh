@@ -6,7 +6,7 @@
 folder=$(mktemp -d)
 programs=$BUILD/tests/preload
 export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder
-sim() { "$TOP/scripts/sim-run" "$@" 2>/dev/null; }
+sim() { "$TOP/scripts/sim-run" --build "$BUILD" "$@" 2>/dev/null; }
 
 calls() { # calls NAME: of the function, by the newest snapshot
 	python3 -c '

@@ -7,7 +7,7 @@
 folder=$(mktemp -d)
 cd "$folder" || exit 1
 storm=$BUILD/tests/preload/rt_storm
-sim() { timeout 60 "$TOP/scripts/sim-run" "$@"; }
+sim() { timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$@"; }
 
 whole() { # whole: how many snapshots there are, and whether each can be read
 	python3 - "$folder" <<-'END'

@@ -18,7 +18,7 @@ print(check(json.load(open(sys.argv[1], encoding="utf-8")), schema, schema))'
 
 # Relative folders count from where the program started; no rank, no suffix.
 mkdir "$folder/plain" "$folder/plain/sub"
-(cd "$folder/plain" && GPUSHIM_ALLOC_CONF=snapshot_dir:sub "$TOP/scripts/sim-run" "$demo" >/dev/null 2>&1)
+(cd "$folder/plain" && GPUSHIM_ALLOC_CONF=snapshot_dir:sub "$TOP/scripts/sim-run" --build "$BUILD" "$demo" >/dev/null 2>&1)
 is 'a snapshot at exit has no suffix' "$(names "$folder/plain/sub")" 'gpushim.PID.json'
 is 'it is for its owner alone' "$(find "$folder/plain/sub" -name '*.json' -printf %m)" 600
 is 'a real snapshot fits schema.json' "$(python3 -c "$check" "$folder"/plain/sub/*.json)" None
@@ -27,17 +27,17 @@ like 'its places are functions of the program' "$("$BUILD/gpushim-report" top "$
 	'load_weights\+0x[0-9a-f]+ in rt_demo'
 
 mkdir "$folder/rank"
-RANK=3 GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/rank "$TOP/scripts/sim-run" "$demo" >/dev/null 2>&1
+RANK=3 GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/rank "$TOP/scripts/sim-run" --build "$BUILD" "$demo" >/dev/null 2>&1
 is 'a rank is part of the name' "$(names "$folder/rank")" 'gpushim.PID.rank3.json'
 
-output=$(GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/none "$TOP/scripts/sim-run" "$demo" 2>&1)
+output=$(GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/none "$TOP/scripts/sim-run" --build "$BUILD" "$demo" 2>&1)
 status=$?
 is 'a missing folder is one line, and the program goes on' \
 	"$status $(sed "s|gpushim\.[0-9]*\.json|FILE|" <<<"$output" | sort | paste -sd '|')" \
 	"0 demo: results are right|gpushim: no snapshot $folder/none/FILE: no such folder"
 
 mkdir "$folder/off"
-GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/off,snapshot:off "$TOP/scripts/sim-run" "$demo" >/dev/null 2>&1
+GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/off,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" "$demo" >/dev/null 2>&1
 is 'snapshot:off writes none' "$(names "$folder/off")" ''
 rm -rf "$folder"
 done_testing
