@@ -69,7 +69,7 @@ def ladder(name):
     units = ["unit " + unit for unit in UNITS.get(room, [])]
     scripts = ["script " + script for script in SCRIPTS.get(room, [])]
     if kind == "conf":
-        return ["unit core_conf"] + scripts
+        return ["unit core_conf_rows", "unit core_conf"] + scripts
     if room == "allocator":
         return units + MIXES + ["torch"] + scripts
     if room == "shim/ipc":
