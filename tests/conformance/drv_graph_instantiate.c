@@ -1,6 +1,6 @@
 /* Rule: which flags a graph can be instantiated with, and what WithParams reports; a graph without nodes can be
- * launched; instantiating and launching elsewhere leave a capture alone; not so with memory nodes on the capturing
- * stream. */
+ * launched; launching and uploading elsewhere leave a capture alone; not so instantiating, destroying what can be
+ * launched, and launching memory nodes on the capturing stream. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -129,7 +129,7 @@ static void during_capture(CUgraph graph)
 	ask("upload beside a capture", upload_beside, graph, exec, FINE);
 	ask("launch memory nodes beside a capture", launch_beside, graph, memory_exec, FINE);
 	ask("launch memory nodes into a capture", launch_inside, graph, memory_exec, BREAKS);
-	ask("destroy during a capture", destroy, graph, exec, FINE);
+	ask("destroy during a capture", destroy, graph, exec, BREAKS);
 	step = "after captures";
 	NEED(cuStreamSynchronize(other));
 	NEED(cuGraphExecDestroy(memory_exec));

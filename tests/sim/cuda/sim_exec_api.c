@@ -107,6 +107,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle)
 	struct sim_exec *exec;
 
 	SIM_ENTER(cuGraphExecDestroy);
+	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_exec_find(handle, &exec));
 	sim_exec_destroy(exec);
 	return CUDA_SUCCESS;
