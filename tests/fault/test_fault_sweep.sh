@@ -13,13 +13,14 @@ base=history:1000,stacks:off,snapshot_dir:$folder
 faults=0 scenarios=0
 
 sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
-	local program=$1 settings=$2 line number=0
+	local program=$1 settings=$2 line number=0 plan=none status
 	shift 2
 	"$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim "$BUILD/tests/fault/$program" plain "$folder/plain" "$mode" >"$folder/out" 2>&1 ||
-		{ ok "$program without the shim" cat "$folder/out" && return; }
+		{ tap_result 1 "$program without the shim" "$(<"$folder/out")" && return; }
 	GPUSHIM_ALLOC_CONF=$base,$settings "$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim \
 		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$folder/plain" "$mode" \
 		>"$folder/out" 2>&1
+	status=$?
 	rm -f "$folder"/gpushim.*
 	while IFS= read -r line; do
 		case $line in
@@ -29,10 +30,11 @@ sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 			tap_count=$((tap_count + 1))
 			echo "${line%%ok *}ok $tap_count - ${program#rt_fault_}, $settings${*:+, }$*: ${line#* - }"
 			;;
-		'1..'*) is "$program, $settings${*:+, }$*: all of its scenarios ran" "$line" "1..$number" ;;
+		'1..'*) plan=$line ;;
 		*) echo "$line" ;;
 		esac
 	done <"$folder/out"
+	is "$program, $settings${*:+, }$*: all of its scenarios ran" "status $status, $plan" "status 0, 1..$number"
 	[ $number -gt 0 ] || ok "$program, $settings: ran" false
 }
 
