@@ -11,7 +11,7 @@ plain=$'one allocation\n5'
 export GPUSHIM_ALLOC_CONF=history:4000,stacks:off,snapshot_dir:$folder
 
 run() { # run WAY..: $output is what it prints and its status; $said what it says on stderr
-	output=$(timeout 60 "$TOP/scripts/sim-run" "$program" "$@" 2>"$folder.err"; echo $?)
+	output=$(timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" "$@" 2>"$folder.err"; echo $?)
 	said=$(<"$folder.err")
 }
 
@@ -40,7 +40,7 @@ each_call() { # each_call HOW WANTED_FOUND...: what may lie in the folder afterw
 	while call=$((call + 1)); do
 		rm -f "$folder/fired"
 		output=$(FILE_CALL=$call FILE_HOW=$how FILE_FIRED=$folder/fired LD_PRELOAD=$BUILD/tests/preload/lib_file.so \
-			timeout 60 "$TOP/scripts/sim-run" "$program" long 2>/dev/null; echo $?)
+			timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" long 2>/dev/null; echo $?)
 		left=$(found)
 		if [ "$how" = kill ]; then
 			[ "${output##*$'\n'}" = 137 ] || break
@@ -90,7 +90,7 @@ if unshare -rm true 2>/dev/null; then
 	for disk in 'size=16k:no space left' 'ro:read-only file system'; do
 		export GPUSHIM_ALLOC_CONF=history:4000,snapshot_dir:$folder
 		output=$(unshare -rm sh -c 'mount -t tmpfs -o "$1" none "$2" || exit 99; shift 2; "$@"; echo $?; ls "$0"' \
-			"$folder" "${disk%:*}" "$folder" timeout 60 "$TOP/scripts/sim-run" "$program" long 2>"$folder.err")
+			"$folder" "${disk%:*}" "$folder" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" long 2>"$folder.err")
 		is "${disk#*:}: the program, nothing is left" "$output" "$plain"
 		like "${disk#*:}: one line" "$(<"$folder.err")" "^gpushim: no snapshot [^
 ]*: ${disk#*:}\$"
@@ -102,7 +102,7 @@ fi
 export GPUSHIM_ALLOC_CONF=history:4000,snapshot_dir:$folder
 for way in 'quick:0' 'main-ends:1' 'vfork:1' 'early:2'; do
 	rm -rf "${folder:?}"/*
-	want=$(timeout 60 "$TOP/scripts/sim-run" --no-shim "$program" "${way%:*}" 2>/dev/null; echo $?)
+	want=$(timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$program" "${way%:*}" 2>/dev/null; echo $?)
 	run "${way%:*}"
 	is "${way%:*}: as without the shim" "$output" "$want"
 	is "${way%:*}: snapshots" "$(found)" "${way#*:} whole, 0 torn, 0 parts"
