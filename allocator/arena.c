@@ -1,13 +1,9 @@
 /* See arena.h. */
 #include "allocator/arena.h"
 
-#include "allocator/bins.h"
 #include "allocator/block.h"
-#include "allocator/fit.h"
 #include "allocator/live.h"
-#include "allocator/segment.h"
 #include "allocator/starts.h"
-#include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/log.h"
 

@@ -1,7 +1,7 @@
 /* The caching allocator of one device: public face.
  *
- * A *segment* is a range of device addresses with physical memory behind it: an expandable one grows in place by
- * mapping more handles at its end (two a device: one for blocks up to 1 MiB, one for larger ones), a fixed one has one
+ * A *segment* is a range of device addresses with physical memory behind it: an expandable one grows by mapping more
+ * handles where it has none (two a device: one for blocks up to 1 MiB, one for larger ones), a fixed one has one
  * handle, a plain one is a single driver allocation. Segments are cut into *blocks*; neighbours that are free and alike
  * merge. A free block remembers the stream on which it was freed (its *tag*): an allocation on that stream may have it
  * at once; anybody else only after a fence that was recorded after the free is done. Memory freed by cudaFree names no

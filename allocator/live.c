@@ -4,8 +4,8 @@
 #include "allocator/fit.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
-#include "shim/base/err.h"
 #include "shim/base/assert.h"
+#include "shim/base/err.h"
 
 int gsa_live_reserve(struct gsa *allocator)
 {

@@ -1,6 +1,6 @@
 /* What the allocator needs from a device: the only way by which it reaches the driver, the clock and stream order.
  *
- * The allocator sees no CUDA header. shim/boot/bind_alloc.c fills this from the real driver functions; tests fill it
+ * The allocator sees no CUDA header. shim/core/device_ops.c fills this from the real driver functions; tests fill it
  * with counting fakes and a settable clock. Every function returns 0 or a negative code of shim/base/err.h
  * (GS_E_NO_MEMORY where the device is out of memory) unless it says otherwise. `device` is the pointer given to
  * gsa_init. None of these may call back into the allocator.

@@ -18,7 +18,6 @@
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "shim/base/err.h"
-#include "shim/base/log.h"
 
 /* How often fences just recorded are asked again before new memory is made: some 10 us of a driver's time, where new
  * memory costs 60 us and more. */
