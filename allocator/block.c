@@ -81,20 +81,21 @@ void gsa_block_leave(struct gsa *allocator, struct gsa_block *block)
 struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *block, enum gsa_block_state state,
 				   struct gsa_tag *tag)
 {
-	struct gsa_block *front = block->prev;
+	struct gsa_block *front;
 
 	gsb_debug_assert((tag != NULL) == (state == GSA_BLOCK_PENDING));
 	block->state = state;
 	block->tag = tag;
 	follow(block, block->next);
-	follow(block, front);
+	follow(block, block->prev);
 	state = block->state;
 	tag = block->tag;
-	if (joins(block, block->next)) {
+	while (joins(block, block->next)) {
 		gsa_block_leave(allocator, block->next);
 		merge(allocator, block, block->next);
 	}
-	if (joins(block, front)) {
+	while (joins(block, block->prev)) {
+		front = block->prev;
 		gsa_block_leave(allocator, front);
 		merge(allocator, front, block);
 		block = front;

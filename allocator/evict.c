@@ -80,9 +80,8 @@ bool gsa_evict_pays(struct gsa *allocator, uint64_t size_bytes)
 
 	if (!allocator->options.expandable || idle_bytes < size_bytes / 2 || idle_bytes < used_bytes / GSA_IDLE_SHARE)
 		return false;
-	return allocator->moved_bytes <= allocator->stats.reserved_bytes.peak * GSA_MOVES_FREE + GSA_MOVES_FREE_BYTES ||
-	       allocator->stats.moves * GSA_MOVE_NS <=
-		   (allocator->ops.now_ns(allocator->device) - allocator->start_ns) / GSA_MOVES_SHARE;
+	return allocator->stats.moves * GSA_MOVE_NS <
+	       (allocator->ops.now_ns(allocator->device) - allocator->start_ns) / GSA_MOVES_SHARE;
 }
 
 /* The first handle of at most most_bytes that lies in an idle block outside the span, the smallest blocks first. */
@@ -126,7 +125,6 @@ struct gsa_handle *gsa_evict_gather(struct gsa *allocator, uint64_t size_bytes, 
 		spares = handle;
 		bytes += handle->size_bytes;
 		allocator->stats.moves++;
-		allocator->moved_bytes += handle->size_bytes;
 	}
 	*ret_bytes = bytes;
 	return spares;

@@ -3,8 +3,8 @@
  * it: its fences are done.
  *
  * Spares keep what is held close to what is used where free memory lies in pieces too small for a request. Moving a
- * handle takes the driver some 50 us, and a program for which it must be done in every step again is better off with
- * more memory: so moves have a budget. The largest pieces stay as long as smaller ones will do. */
+ * handle takes the driver some 50 us, and a program for which it must be done in every step again may be better off with
+ * more memory: so moves may take only a small part of its time. The largest pieces stay as long as smaller ones will do. */
 #ifndef GSA_EVICT_H
 #define GSA_EVICT_H
 

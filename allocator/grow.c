@@ -90,7 +90,8 @@ static uint64_t most_handle_bytes(const struct gsa *allocator, const struct grow
 
 	if (growth->segment->kind == GSA_SEGMENT_FIXED)
 		return UINT64_MAX;
-	while (bytes < GSA_HANDLE_MAX_BYTES && bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes)
+	while (bytes < GSA_HANDLE_MAX_BYTES && (bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes ||
+						bytes * 2 * GSA_HANDLE_PIECES <= growth->block->size_bytes))
 		bytes *= 2;
 	return bytes;
 }

@@ -44,9 +44,11 @@
  * wide loads and PyTorch like is 512. */
 #define GSA_ROUND_BYTES 512u
 
-/* A handle of an expandable segment is at most 1/GSA_HANDLE_SHARE of what its pool holds, and at most this large. */
+/* A handle of an expandable segment is at most 1/GSA_HANDLE_SHARE of what its pool holds or 1/GSA_HANDLE_PIECES of what is
+ * mapped at a time, and at most this large: the driver takes some 40 us for each. */
 #define GSA_HANDLE_MAX_BYTES (32ull << 20)
-#define GSA_HANDLE_SHARE 128u
+#define GSA_HANDLE_SHARE 64u
+#define GSA_HANDLE_PIECES 4u
 
 /* Requests up to this size, after rounding, are small. The small pool's share of the addresses is more than any program
  * needs that does not consist of small blocks only; when it is full they go to the large pool. */
@@ -63,12 +65,9 @@
 #define GSA_STEP_MAX_BYTES (32ull << 20)
 
 /* Idle memory is moved to where it is wanted instead of making new memory when it is at least 1/GSA_IDLE_SHARE of what is
- * used, until GSA_MOVES_FREE times the most that was ever held has been moved, and GSA_MOVES_FREE_BYTES besides; from then
- * on only as long as all moves, at GSA_MOVE_NS each (unmap 21 us, map 1, access 27), took no more than 1/GSA_MOVES_SHARE
- * of the time since the beginning. */
-#define GSA_IDLE_SHARE 64u
-#define GSA_MOVES_FREE 2u
-#define GSA_MOVES_FREE_BYTES (4ull << 30)
+ * used, and as long as all moves, at GSA_MOVE_NS each (unmap 21 us, map 1, access 27), took no more than
+ * 1/GSA_MOVES_SHARE of the time since the beginning. */
+#define GSA_IDLE_SHARE 4u
 #define GSA_MOVE_NS 50000ull
 #define GSA_MOVES_SHARE 64u
 
@@ -193,7 +192,6 @@ struct gsa {
 	bool plain_only;	 /* virtual memory was refused, or is not wanted: no growth in the arena any more */
 	bool vmm_worked;	 /* something was mapped once */
 	uint64_t incoming_bytes; /* plain memory being asked of the driver */
-	uint64_t moved_bytes;	 /* of the handles that stats.moves counts */
 	struct gsa_map segments; /* address -> struct gsa_segment */
 	struct gsa_bins idle[GSA_POOL_COUNT];
 	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */

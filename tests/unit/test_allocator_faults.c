@@ -117,8 +117,8 @@ static void undoing_fails_too(void **state)
 	uint64_t first = take(bench, 2 * MIB, 1);
 
 	(void)state;
-	/* 150 handles of 4 MiB; then the access, and the first unmap twice */
-	fake_fail(&bench->fake, FAKE_OP_COUNT, 300, 3, GS_E_DRIVER);
+	/* 19 handles of 32 MiB; then the access, and the first unmap twice */
+	fake_fail(&bench->fake, FAKE_OP_COUNT, 38, 3, GS_E_DRIVER);
 	assert_int_equal(fake_alloc(bench->allocator, 600 * MIB, 1, &block), GS_OK);
 	assert_int_equal(bench->fake.fail_fired, 3);
 	assert_true(block.plain);

@@ -253,6 +253,30 @@ static void a_stream_joins_its_own_and_idle_neighbours(void **state)
 	join(0, 0);
 }
 
+/* What lies between two pieces of a stream may become the stream's own later: then all three are one. */
+static void pieces_of_a_stream_meet(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t pieces[5];
+	uint64_t before;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		pieces[i] = take(bench, 4 * MIB, 1);
+	give(bench, pieces[1], 2);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	fake_submit(&bench->fake, 1);
+	give(bench, pieces[2], 1);
+	before = gsa_free_serial(bench->allocator);
+	give(bench, pieces[0], 1);
+	gsa_stream_idle(bench->allocator, 1, before);
+	gsa_check(bench->allocator);
+	give(bench, pieces[3], 1);
+	gsa_check(bench->allocator);
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 16 * MIB);
+	bench_close(bench);
+}
+
 static void fences_of_a_stream_are_few(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), 8 * GIB);
