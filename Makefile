@@ -81,7 +81,7 @@ fuzz_trace_src    := tests/tools/trace.c
 FUZZ_SECONDS ?= 60
 
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz bench doors-lib
+.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz bench
 .DEFAULT_GOAL := all
 
 all: toolkit lib check-lib report sim tests libs gpu $(fuzz_bin)
@@ -96,7 +96,7 @@ help:
 ## make tidy        check arrows between rooms, file lengths, exported symbols, openings
 ## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings
 ## make bench       how fast the simulated GPU is: operations a second under each policy, with and without gpushim
-## make asan        unit and preload tests under AddressSanitizer (also: ubsan, tsan)
+## make asan        unit and most preload tests under AddressSanitizer (ubsan, tsan: unit tests; tsan: threads)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make mutants     planted bugs are caught: hours (ONLY='pattern': some of them)
 ## make install     PREFIX=/usr/local DESTDIR=
@@ -109,7 +109,6 @@ toolkit:
 
 lib: $(O)/libgpushim.so
 check-lib: $(O)/check/libgpushim.so
-doors-lib: $(O)/check/libgpushim_doors.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/libsimthreads.so $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(torch_lib) $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
@@ -146,10 +145,22 @@ $(O)/check/%.o: %.S | toolkit
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(if $(SAN),-DGS_DOORS_UNNAMED) $(DEPS) -g -c $< -o $@
 
+ifeq ($(SAN),)
 $(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -o $@ $(lib_obj) $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,--version-script=shim/gpushim.map \
 	  -Wl,-soname,libgpushim.so -Wl,--build-id $(LDFLAGS)
+
+# The shim with assertions and fault points, and doors to them: for tests/fault.
+$(O)/check/libgpushim.so: $(check_obj) $(O)/check/tests/fault/check_door.o shim/gpushim.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(check_obj) $(O)/check/tests/fault/check_door.o $(SAN) -Wl,-z,defs -Wl,-z,now \
+	  -Wl,--version-script=shim/gpushim.map -Wl,-soname,libgpushim.so $(LDFLAGS)
+else
+# Programs under a sanitizer cannot have doors called dlsym (see shim/api/doors.S): there is one shim for them.
+$(O)/libgpushim.so $(O)/check/libgpushim.so: $(O)/check/libgpushim_doors.so
+	@ln -sf $(if $(filter %/check/libgpushim.so,$@),,check/)libgpushim_doors.so $@
+endif
 
 $(O)/gpushim-report: $(report_obj)
 	$(call say,LD,$@)
@@ -158,12 +169,6 @@ $(O)/gpushim-report: $(report_obj)
 $(O)/check/libgpushim_check.a: $(check_obj)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(check_obj)
-
-# The shim with assertions and fault points, and doors to them: for tests/fault.
-$(O)/check/libgpushim.so: $(check_obj) $(O)/check/tests/fault/check_door.o shim/gpushim.map
-	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $(check_obj) $(O)/check/tests/fault/check_door.o $(SAN) -Wl,-z,defs -Wl,-z,now \
-	  -Wl,--version-script=shim/gpushim.map -Wl,-soname,libgpushim.so $(LDFLAGS)
 
 # The shim for programs under a sanitizer: as above, but its doors have other names, which are exported.
 $(O)/check/libgpushim_doors.so: $(check_obj) $(O)/check/tests/fault/check_door.o
@@ -313,7 +318,7 @@ bench: all
 	@scripts/sim-bench
 
 asan ubsan tsan: toolkit
-	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib doors-lib sim tests
+	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib check-lib sim tests
 	@scripts/run-tests --build build/$@
 
 fuzz: toolkit

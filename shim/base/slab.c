@@ -11,6 +11,16 @@
 /* One refill: large enough to make mmap rare, small enough not to matter in a process with few allocations. */
 #define SLAB_REFILL_BYTES (64u << 10)
 
+/* Free nodes are out of bounds for AddressSanitizer: a use after gsb_slab_give is seen. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define slab_close(slab, node) ASAN_POISON_MEMORY_REGION(node, (slab)->node_bytes)
+#define slab_open(slab, node)  ASAN_UNPOISON_MEMORY_REGION(node, (slab)->node_bytes)
+#else
+#define slab_close(slab, node) ((void)(node))
+#define slab_open(slab, node)  ((void)(node))
+#endif
+
 void gsb_slab_init(struct gsb_slab *slab, size_t node_bytes)
 {
 	slab->node_bytes = (node_bytes + 15) & ~(size_t)15;
@@ -51,6 +61,7 @@ void *gsb_slab_take_dirty(struct gsb_slab *slab)
 	if (slab->free_nodes == NULL && slab_refill(slab) != GS_OK)
 		return NULL;
 	node = slab->free_nodes;
+	slab_open(slab, node);
 	slab->free_nodes = *(void **)node;
 	slab->free_count--;
 	return node;
@@ -68,4 +79,5 @@ void gsb_slab_give(struct gsb_slab *slab, void *node)
 	*(void **)node = slab->free_nodes;
 	slab->free_nodes = node;
 	slab->free_count++;
+	slab_close(slab, node);
 }

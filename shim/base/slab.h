@@ -2,7 +2,8 @@
  *
  * Not thread-safe: the lock of the structure that the nodes belong to protects the slab too. Pages are never given
  * back; a freed node is reused first. gsb_slab_reserve lets a caller obtain nodes at a moment when failing is
- * allowed, so that a later step (a free) cannot fail. */
+ * allowed, so that a later step (a free) cannot fail. Under AddressSanitizer a free node is out of bounds: its use,
+ * and giving it twice, is reported. */
 #ifndef GSB_SLAB_H
 #define GSB_SLAB_H
 

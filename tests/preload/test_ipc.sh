@@ -1,4 +1,5 @@
 #!/bin/bash
+# sanitizers asan
 # timeout 200
 # Device memory shared between two processes that both run the shim (rt_ipc*.c), on the simulated GPU.
 . "$TOP/tests/lib/tap.sh"
@@ -22,7 +23,10 @@ scenario rt_ipc bytes 'blocks of all sizes, both ways'
 is 'bytes: nothing is printed' "$(cat "$errors")" ''
 scenario rt_ipc many 'a block over more handles than one packet holds' large_segment_size_mb:2
 scenario rt_ipc interior 'a pointer into the block gives the handle of the block'
-scenario rt_ipc twice 'opened twice is one mapping with a count'
+case $BUILD in
+*/asan | */ubsan) skip 'twice: opened twice is one mapping with a count' 'under a sanitizer the shim does not catch dlsym' ;;
+*) scenario rt_ipc twice 'opened twice is one mapping with a count' ;;
+esac
 scenario rt_ipc freed 'freed before it is opened'
 is 'freed: nothing is printed' "$(cat "$errors")" ''
 scenario rt_ipc both 'both directions at once, four threads each'

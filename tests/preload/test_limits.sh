@@ -1,4 +1,5 @@
 #!/bin/bash
+# sanitizers asan
 # What may be held, and what lives how long: limits of every size, memory of a destroyed context.
 . "$TOP/tests/lib/tap.sh"
 

@@ -65,11 +65,13 @@ program tests/a/test_slow.py <<<'# slow
 echo 1..1; echo ok 1'
 program tests/a/test_both.sh <<<'# sanitizers
 echo 1..1; echo ok 1; [ "$BUILD" != "${BUILD%asan}" ] && exit 9; exit 0'
+program tests/a/test_other.sh <<<'# sanitizers ubsan
+echo 1..1; echo ok 1; [ "$BUILD" != "${BUILD%asan}" ] && exit 9; exit 0'
 program build/asan/tests/unit/test_one <<<'echo 1..1; echo not ok 1; exit 1'
 run
-is 'programs and scripts are found' "$last" '4 passed, 0 failed'
+is 'programs and scripts are found' "$last" '5 passed, 0 failed'
 run --quick
-is '--quick leaves slow ones out' "$last" '3 passed, 0 failed'
+is '--quick leaves slow ones out' "$last" '4 passed, 0 failed'
 run --build build/asan
 is '--build takes that folder, and the scripts that want it' "$last" '1 passed, 2 failed'
 run unit model

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
@@ -95,12 +97,50 @@ static void test_no_pages(void **state)
 	assert_non_null(gsb_slab_take(&empty));
 }
 
+/* AddressSanitizer ends a process that uses a node after it was given, or gives it twice. */
+#ifdef __SANITIZE_ADDRESS__
+enum misuse { MISUSE_NONE, MISUSE_READ, MISUSE_GIVE };
+
+static int status_after(enum misuse misuse)
+{
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct gsb_slab slab;
+		volatile char *node;
+
+		close(STDERR_FILENO);
+		gsb_slab_init(&slab, NODE_BYTES);
+		node = gsb_slab_take(&slab);
+		gsb_slab_give(&slab, (void *)node);
+		if (misuse == MISUSE_GIVE)
+			gsb_slab_give(&slab, (void *)node);
+		_exit(misuse == MISUSE_READ ? node[NODE_BYTES - 1] : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void test_misuse(void **state)
+{
+	(void)state;
+	assert_int_equal(status_after(MISUSE_NONE), 0);
+	assert_int_not_equal(status_after(MISUSE_READ), 0);
+	assert_int_not_equal(status_after(MISUSE_GIVE), 0);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nodes),
 	    cmocka_unit_test(test_reserve),
 	    cmocka_unit_test(test_no_pages),
+#ifdef __SANITIZE_ADDRESS__
+	    cmocka_unit_test(test_misuse),
+#endif
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
