@@ -63,9 +63,7 @@ void sim_ctx_destroy(struct sim_ctx *ctx)
 		struct sim_stream *stream = ctx->streams;
 
 		ctx->streams = stream->next;
-		stream->destroyed = true;
-		sim_handle_remove(stream);
-		sim_stream_put(stream);
+		sim_stream_end(stream);
 	}
 }
 

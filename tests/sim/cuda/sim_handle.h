@@ -1,5 +1,5 @@
 /* Which handles are alive: a driver answers CUDA_ERROR_INVALID_HANDLE (or the like) for a stale or foreign handle
- * instead of crashing, and so does the simulator. A handle is the address of its object. */
+ * instead of crashing, and so does the simulator. A handle is the address of its object; of a stream, see sim_stream.c. */
 #ifndef SIM_HANDLE_H
 #define SIM_HANDLE_H
 

@@ -1,17 +1,28 @@
 /* Streams: see sim_stream.h. A stream is held by its handle, by its queue while that is not empty, and by every point
- * that names it. */
+ * that names it. A handle is the address of a cell that names the stream. Cells without a stream are used again, the
+ * newest first, mostly: whoever tells streams apart by handle takes the new one for the old one, as on a real driver.
+ */
 #include "tests/sim/cuda/sim_stream.h"
 
 #include <stdlib.h>
 
 #include "tests/sim/cuda/sim_capture.h"
+#include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_event.h"
 #include "tests/sim/cuda/sim_handle.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_tsan.h"
 
+#define FRESH_ONE_IN 4
+
+struct sim_stream_cell {
+	struct sim_stream *stream;
+	struct sim_stream_cell *next_free;
+};
+
 static uint64_t next_id = 1;
+static struct sim_stream_cell *free_cells;
 static struct sim_stream *busy_first;
 static struct sim_stream **busy_end = &busy_first;
 
@@ -41,14 +52,41 @@ static struct sim_stream *stream_new(struct sim_ctx *ctx, unsigned flags, int pr
 	return stream;
 }
 
+/* A function of the seed and of the streams so far: a replay comes to the same. */
+static struct sim_stream_cell *cell_take(struct sim_stream *stream)
+{
+	uint64_t drawn = (stream->id + sim_conf()->seed) * 0x9E3779B97F4A7C15ull >> 32;
+	struct sim_stream_cell *cell = free_cells;
+
+	if (cell && drawn % FRESH_ONE_IN)
+		free_cells = cell->next_free;
+	else
+		cell = calloc(1, sizeof(*cell));
+	if (!cell)
+		abort();
+	cell->stream = stream;
+	sim_handle_add(cell, SIM_KIND_STREAM);
+	return cell;
+}
+
 struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority)
 {
 	struct sim_stream *stream = stream_new(ctx, flags, priority);
 
+	stream->cell = cell_take(stream);
 	stream->next = ctx->streams;
 	ctx->streams = stream;
-	sim_handle_add(stream, SIM_KIND_STREAM);
 	return stream;
+}
+
+void sim_stream_end(struct sim_stream *stream)
+{
+	stream->destroyed = true;
+	sim_handle_remove(stream->cell);
+	stream->cell->next_free = free_cells;
+	free_cells = stream->cell;
+	stream->cell = NULL;
+	sim_stream_put(stream);
 }
 
 struct sim_stream *sim_stream_new_lane(struct sim_ctx *ctx)
@@ -64,7 +102,7 @@ CUresult sim_stream_find(CUstream handle, bool per_thread, struct sim_stream **r
 		SIM_TRY(sim_ready());
 		if (!sim_handle_is(handle, SIM_KIND_STREAM))
 			return CUDA_ERROR_INVALID_HANDLE;
-		*ret_stream = (struct sim_stream *)handle;
+		*ret_stream = ((struct sim_stream_cell *)handle)->stream;
 		return (*ret_stream)->ctx->sticky;
 	}
 	SIM_TRY(sim_ctx_current(&ctx));
@@ -167,7 +205,7 @@ static CUresult stream_create(CUstream *handle, unsigned flags, int priority)
 	SIM_TRY(sim_ctx_current(&ctx));
 	if (!handle || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
 		return CUDA_ERROR_INVALID_VALUE;
-	*handle = (CUstream)sim_stream_new(ctx, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority);
+	*handle = (CUstream)sim_stream_new(ctx, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority)->cell;
 	return CUDA_SUCCESS;
 }
 
@@ -197,9 +235,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 		link = &(*link)->next;
 	sim_capture_stream_gone(stream);
 	*link = stream->next;
-	stream->destroyed = true;
-	sim_handle_remove(stream);
-	sim_stream_put(stream);
+	sim_stream_end(stream);
 	return CUDA_SUCCESS;
 }
 

@@ -4,7 +4,8 @@
  *
  * Default-stream rules, by operations' `after` points at submission: an operation on the legacy stream waits for the
  * last one of every blocking stream of its context, and an operation on a blocking stream waits for the last one on
- * the legacy stream. Per-thread default streams are blocking streams. A destroyed stream finishes its queue. */
+ * the legacy stream. Per-thread default streams are blocking streams. A destroyed stream finishes its queue; meanwhile
+ * its handle may already mean a new one, whose id is another. */
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H
 
@@ -14,9 +15,11 @@
 #include "tests/sim/cuda/sim_place.h"
 
 struct sim_capture;
+struct sim_stream_cell;
 
 struct sim_stream {
-	uint64_t id; /* unique in the process, never reused */
+	uint64_t id;		      /* unique in the process, never reused */
+	struct sim_stream_cell *cell; /* its handle, which is reused; NULL = it has none any more */
 	struct sim_ctx *ctx;
 	unsigned flags; /* CU_STREAM_NON_BLOCKING */
 	int priority;
@@ -42,6 +45,9 @@ struct sim_stream *sim_stream_get(struct sim_stream *stream);
 void sim_stream_put(struct sim_stream *stream);
 
 struct sim_stream *sim_stream_new(struct sim_ctx *ctx, unsigned flags, int priority);
+
+/* Its handle is gone; what is queued still runs. The context does not list it any more. */
+void sim_stream_end(struct sim_stream *stream);
 
 /* A stream without a handle, non-blocking, which its context does not list: for sim_exec.c. */
 struct sim_stream *sim_stream_new_lane(struct sim_ctx *ctx);
