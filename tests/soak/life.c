@@ -112,6 +112,17 @@ static void pool_attributes(cudaMemPool_t pool)
 	SAY_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &on));
 }
 
+/* What cudaMallocAsync takes comes from the pool that is current. */
+static void pool_serves(int stream, int device)
+{
+	struct buffer temporary;
+
+	pool_set_current(device, draw(3) != 0);
+	buffer_make(&temporary, stream, BUFFER_cudaMallocAsync, buffer_draw_count());
+	pool_attributes(pool_own(device));
+	buffer_free(&temporary, stream);
+}
+
 void life_pool(int stream)
 {
 	int device = contexts[streams[stream].context].device;
@@ -128,7 +139,7 @@ void life_pool(int stream)
 		SAY_CODE(cudaMemPoolTrimTo(pool, draw(2) == 0 ? 0 : 1 << 20));
 		break;
 	case 2:
-		pool_set_current(device, draw(2) == 0);
+		pool_serves(stream, device);
 		break;
 	default:
 		if (!pool_in_use(device))
