@@ -411,6 +411,7 @@ int main(void)
 	     NULL},
 	    {"a stream joins its own and idle neighbours", a_stream_joins_its_own_and_idle_neighbours, NULL, NULL,
 	     NULL},
+	    {"pieces of a stream meet", pieces_of_a_stream_meet, NULL, NULL, NULL},
 	    {"fences of a stream are few", fences_of_a_stream_are_few, NULL, NULL, NULL},
 	    {"many streams and fences", many_streams_and_fences, NULL, NULL, NULL},
 	};
