@@ -10,7 +10,7 @@ mode=${1:-short}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 base=history:1000,stacks:off,snapshot_dir:$folder
-faults=0 scenarios=0
+faults=0 points=0 scenarios=0
 
 sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 	local program=$1 settings=$2 line number=0 plan=none status
@@ -27,6 +27,7 @@ sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 		'ok '* | 'not ok '*)
 			number=$((number + 1)) scenarios=$((scenarios + 1))
 			[[ $line =~ \ ([0-9]+)\ faults: ]] && faults=$((faults + BASH_REMATCH[1]))
+			[[ $line =~ \ ([0-9]+)\ own\ points ]] && points=$((points + BASH_REMATCH[1]))
 			tap_count=$((tap_count + 1))
 			echo "${line%%ok *}ok $tap_count - ${program#rt_fault_}, $settings${*:+, }$*: ${line#* - }"
 			;;
@@ -58,5 +59,6 @@ for program in "$BUILD"/tests/fault/*_fault_*; do
 	fi
 done
 [ "$mode" = full ] || sweep rt_fault_memory backend:cudamalloc,snapshot:oom
+ok "allocations of the shim's own failed too" test $points -gt 0
 echo "# $faults faults fired in $scenarios scenarios"
 done_testing

@@ -159,7 +159,7 @@ class Soak:
     def difference(result, reference):
         """What is wrong, in a few lines; empty when nothing is."""
         said = [line for line in result.err.splitlines()
-                if line.startswith("gpushim-sim:") or "assert" in line.lower()]
+                if line.startswith("gpushim-sim:") or "assert" in line.lower() or "from LD_PRELOAD" in line]
         if said:
             return said[:3]
         if reference.status not in ENDINGS:
