@@ -344,11 +344,12 @@ bool gs_context_enter(CUcontext handle, bool *ret_pushed)
 	return *ret_pushed;
 }
 
+/* Asked once more if nothing was popped: the program must not go on in a context that we chose. */
 void gs_context_leave(bool pushed)
 {
-	CUcontext popped;
+	CUcontext popped = NULL;
 
-	if (pushed)
+	if (pushed && gs_driver.cuCtxPopCurrent_v2(&popped) != CUDA_SUCCESS && popped == NULL)
 		gs_driver.cuCtxPopCurrent_v2(&popped);
 }
 

@@ -164,14 +164,29 @@ static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address
 	return error;
 }
 
+static bool lacks_context(CUresult result)
+{
+	return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+/* The calling thread may have no context, or one that is gone: then in another one of the device. */
 static int op_plain_free(void *user, uint64_t address)
 {
+	const struct gs_device *device = user;
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	int error = from_driver(gs_driver.cuMemFree_v2(address));
+	CUresult result = gs_driver.cuMemFree_v2(address);
+	struct gs_context contexts[GS_CONTEXT_LIMIT];
+	unsigned count = lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
+	bool pushed;
 
-	(void)user;
+	for (unsigned i = 0; i < count && lacks_context(result); i++) {
+		if (contexts[i].device != device->device || !gs_context_enter(contexts[i].handle, &pushed))
+			continue;
+		result = gs_driver.cuMemFree_v2(address);
+		gs_context_leave(pushed);
+	}
 	gs_order_relaxed_end(saved);
-	return error;
+	return from_driver(result);
 }
 
 /* --- Fences */

@@ -114,11 +114,16 @@ static struct gs_ipc_import *import_at(CUdeviceptr address)
 
 /* --- Mapping */
 
+/* Asked once more if the driver does not want to: what stays mapped is lost, and its addresses with it. */
 static void unmap(struct gs_ipc_import *import)
 {
+	CUresult result = CUDA_SUCCESS;
+
 	if (import->mapped_bytes != 0)
-		gs_driver.cuMemUnmap(import->start, import->mapped_bytes);
-	if (import->start != 0)
+		result = gs_driver.cuMemUnmap(import->start, import->mapped_bytes);
+	if (result != CUDA_SUCCESS)
+		result = gs_driver.cuMemUnmap(import->start, import->mapped_bytes);
+	if (import->start != 0 && result == CUDA_SUCCESS)
 		gs_driver.cuMemAddressFree(import->start, import->whole_bytes);
 }
 

@@ -1,17 +1,20 @@
 /* What the checking build of the shim (build/check/libgpushim.so) exports beside the shim itself: the walk over the
- * allocators' books, and the fault points of shim/base/fault.h, armed by a program or by
+ * allocators' books, how much the driver has to hold for them, and the fault points of shim/base/fault.h, armed by a program or by
  * GPUSHIM_FAULT=POINT:PASSES:TIMES. The walk also runs at the end of the process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "allocator/starts.h"
+#include "allocator/types.h"
 #include "shim/api/class.h"
 #include "shim/api/cuda.h"
 #include "shim/base/fault.h"
 #include "shim/core/device.h"
 
 GS_EXPORT unsigned gpushim_check_walk(void);
+GS_EXPORT unsigned gpushim_check_used(void);
 GS_EXPORT int gpushim_check_fault_arm(const char *point, unsigned passes, unsigned times);
 GS_EXPORT unsigned gpushim_check_fault_fired(const char *point);
 
@@ -42,6 +45,40 @@ unsigned gpushim_check_walk(void)
 			continue;
 		gsa_check(device->allocator);
 		count++;
+	}
+	return count;
+}
+
+static bool is_used(const struct gsa *allocator, const struct gsa_handle *handle)
+{
+	enum gsa_pool pool = handle->address < allocator->small_address ? GSA_POOL_LARGE : GSA_POOL_SMALL;
+	const struct gsa_block *block = gsa_starts_find(&allocator->starts[pool], handle->address);
+
+	while (block != NULL && block->address < handle->address + handle->size_bytes && block->state != GSA_BLOCK_LIVE)
+		block = block->next;
+	return block != NULL && block->address < handle->address + handle->size_bytes;
+}
+
+/* Physical handles and plain allocations with a live block in them: what cannot go back to the driver. No other thread
+ * uses the allocators. */
+unsigned gpushim_check_used(void)
+{
+	const struct gsa_handle *handle;
+	const struct gsa_segment *segment;
+	unsigned count = 0;
+
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+		struct gsa *allocator = device != NULL ? device->allocator : NULL;
+
+		if (allocator == NULL)
+			continue;
+		for (uint64_t at = 0; (handle = gsa_map_ceiling(&allocator->handles, at)) != NULL;
+		     at = handle->address + handle->size_bytes)
+			count += is_used(allocator, handle);
+		for (uint64_t at = 0; (segment = gsa_map_ceiling(&allocator->segments, at)) != NULL;
+		     at = segment->address + GSA_MAP_UNIT_BYTES)
+			count += segment->kind == GSA_SEGMENT_PLAIN && segment->first->state == GSA_BLOCK_LIVE;
 	}
 	return count;
 }

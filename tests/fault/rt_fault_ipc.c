@@ -71,7 +71,7 @@ static void importer(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario scenarios[] = {{"ipc", work_warm, {exporter, importer}, work_settle, true}};
+	static const struct scenario scenarios[] = {{"ipc", work_warm, {exporter, importer}, work_settle, false}};
 
 	work_init();
 	return sweep_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);

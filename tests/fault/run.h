@@ -58,7 +58,7 @@ struct outcome {
 	struct record record;
 	unsigned long calls[FUNCTIONS];
 	size_t held[SIM_HELD_KINDS];
-	size_t live; /* blocks of the allocators that the program never freed */
+	size_t used; /* of the driver's memory, what holds blocks that the program never freed */
 	bool fired;
 	bool own;	/* the call that failed was the program's */
 	char entry[48]; /* the entry of the shim below which it was made */
@@ -119,18 +119,6 @@ static void sweep_arm(const struct fault *fault, bool on)
 	}
 }
 
-static size_t sweep_live(void)
-{
-	__typeof__(gpushim_stats) *stats_of = sweep_need("gpushim_stats");
-	struct gpushim_stats stats;
-	size_t live = 0;
-
-	for (int device = 0; device < DEVICES; device++)
-		if (stats_of(device, &stats, sizeof(stats)) == 0)
-			live += stats.allocations - stats.frees;
-	return live;
-}
-
 /* Everything free goes back to the driver; then it is counted what is left. */
 static void sweep_close(const struct scenario *scenario)
 {
@@ -142,12 +130,13 @@ static void sweep_close(const struct scenario *scenario)
 	if (sweep_with_shim) {
 		__typeof__(gpushim_trim) *trim = sweep_need("gpushim_trim");
 		unsigned (*walk)(void) = sweep_need("gpushim_check_walk");
+		unsigned (*used)(void) = sweep_need("gpushim_check_used");
 
 		walk();
 		for (int i = 0; i < 4 * DEVICES; i++) /* each finds what the one before has asked about */
 			trim(i % DEVICES, 0);
 		walk();
-		sweep_own->live = sweep_live();
+		sweep_own->used = used();
 	}
 	for (enum sim_held_kind kind = 0; kind < SIM_HELD_KINDS; kind++) {
 		sweep_own->held[kind] = held(kind);

@@ -19,7 +19,7 @@
 
 #include "tests/fault/run.h"
 
-enum { WRONG_SHOWN = 6, OUT_OF_MEMORY = 2 };
+enum { WRONG_SHOWN = 20, OUT_OF_MEMORY = 2 };
 
 struct plain_row {
 	char scenario[24];
@@ -98,14 +98,8 @@ static bool sweep_gives_back(const struct fault *fault)
 		strstr(fault->function, "Close") != NULL);
 }
 
-/* Sharing memory is a service of the shim, not of the driver below it: it may be refused. */
-static bool sweep_is_sharing(const struct step *step)
-{
-	return strncmp(step->text, "cudaIpc", 7) == 0 && step->code != 0;
-}
-
-/* What the program failed to give back is held: as much as after the same fault without the shim; for a block of ours,
- * a mapping or a few with their handles. */
+/* What the program failed to give back is held: as much as after the same fault without the shim; for blocks of ours,
+ * the memory that they lie in; for shared memory that it could not close, as many mappings as it has handles. */
 static bool sweep_nothing_leaks(const struct fault *fault, const struct outcome *run, const struct outcome *base,
 				const struct plain_row *row, const struct plain_row *none, const struct step *step)
 {
@@ -114,12 +108,14 @@ static bool sweep_nothing_leaks(const struct fault *fault, const struct outcome 
 
 		/* One more event than without the fault: memory that changes hands at another moment. A context that
 		 * lives on keeps those made in it. */
-		allowed += kind == SIM_HELD_EVENTS || sweep_gives_back(fault) || (run->own && sweep_is_sharing(step));
+		allowed += kind == SIM_HELD_EVENTS || sweep_gives_back(fault);
 		allowed += kind == SIM_HELD_EVENTS && run->own && sweep_gives_back(fault) ? 4 : 0;
 		if (kind == SIM_HELD_PHYSICAL || kind == SIM_HELD_RANGES)
-			allowed += 4 * run->live;
+			allowed += run->used > base->used ? run->used - base->used : 0;
 		if (row != NULL && row->held[kind] > none->held[kind])
 			allowed += row->held[kind] - none->held[kind];
+		if (run->own && strncmp(step->text, "cudaIpcClose", 12) == 0)
+			allowed += kind == SIM_HELD_RANGES || kind == SIM_HELD_RESERVATIONS;
 		if (run->held[kind] > allowed)
 			return false;
 	}
@@ -132,6 +128,19 @@ static bool sweep_is_wait_of_free(const struct fault *fault, const struct outcom
 	return fault->function != NULL && strcmp(fault->function, "cuCtxSynchronize") == 0 &&
 	       strcmp(run->entry, "cuMemFree_v2") == 0 && strncmp(step->text, "cudaFree", 8) == 0 &&
 	       step->code == fault->code;
+}
+
+/* Sharing memory takes calls of ours that have no twin in the driver's own way: the program is told which one failed, or
+ * that the memory cannot be shared or mapped. A close does not fail. */
+static bool sweep_is_sharing(const struct fault *fault, const struct outcome *run, const struct step *step)
+{
+	enum { INVALID_VALUE = 1, NOT_MAPPED = 205 };
+
+	if (fault->function == NULL || run->own || strncmp(run->entry, "cuIpc", 5) != 0)
+		return false;
+	if (strncmp(step->text, "cudaIpcGet", 10) == 0)
+		return step->code == INVALID_VALUE;
+	return strncmp(step->text, "cudaIpcOpen", 11) == 0 && (step->code == fault->code || step->code == NOT_MAPPED);
 }
 
 static const char *sweep_judge_role(const struct scenario *scenario, const struct fault *fault, unsigned role)
@@ -156,7 +165,7 @@ static const char *sweep_judge_role(const struct scenario *scenario, const struc
 	if (own && row == NULL && unseen && fault->code != OUT_OF_MEMORY && !sweep_is_served(fault->function))
 		return "the error of the program's own call is lost";
 	if (row == NULL && !unseen && !(step->code == OUT_OF_MEMORY && sweep_may_lack_memory(step->text)) &&
-	    !sweep_is_wait_of_free(fault, run, step) && !sweep_is_sharing(step))
+	    !sweep_is_wait_of_free(fault, run, step) && !sweep_is_sharing(fault, run, step))
 		return own ? "the program's own call gives something else than without the shim"
 			   : "the program sees it";
 	return sweep_nothing_leaks(fault, run, base, row, none, step) ? NULL : "something leaks";
