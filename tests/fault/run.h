@@ -65,6 +65,16 @@ struct outcome {
 	bool finished;
 };
 
+/* Where the calls of the run without a fault came from: by each call's number, a hash of the stack and of the step that
+ * the program had taken before it. Calls beyond the room are not known. */
+enum { SITES_MAX = 4096 };
+struct sites {
+	unsigned count[FUNCTIONS];
+	uint64_t hash[FUNCTIONS][SITES_MAX];
+};
+
+static struct sites *sweep_sites;  /* ROLES_MAX, shared */
+static struct sites *sweep_here;   /* of the running process */
 static struct outcome *sweep_runs; /* ROLES_MAX, shared */
 static struct outcome *sweep_own;  /* of the running process */
 static bool sweep_with_shim;
@@ -90,6 +100,25 @@ static void sweep_fired(const char *function)
 			snprintf(sweep_own->entry, sizeof(sweep_own->entry), "%s", info.dli_sname);
 	}
 	sweep_own->own = !shim || strcmp(sweep_own->entry, function) == 0;
+}
+
+static void sweep_called(const char *function)
+{
+	void *frames[64];
+	int count = backtrace(frames, 64);
+	unsigned i = 0;
+	uint64_t hash = 14695981039346656037ull;
+
+	while (strcmp(sweep_functions[i], function) != 0)
+		i++;
+	if (sweep_here->count[i] == SITES_MAX)
+		return;
+	for (int frame = 0; frame < count; frame++)
+		hash = (hash ^ (uintptr_t)frames[frame]) * 1099511628211ull;
+	if (step_record->count > 0)
+		for (const char *at = step_record->steps[step_record->count - 1].text; *at != '\0'; at++)
+			hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
+	sweep_here->hash[i][sweep_here->count[i]++] = hash;
 }
 
 static void *sweep_need(const char *symbol)
@@ -148,6 +177,7 @@ static void sweep_close(const struct scenario *scenario)
 static _Noreturn void sweep_process(const struct scenario *scenario, unsigned role, const struct fault *fault)
 {
 	sim_fault_watch_fn *watch = (sim_fault_watch_fn *)sweep_need("sim_fault_watch");
+	sim_call_watch_fn *watch_calls = (sim_call_watch_fn *)sweep_need("sim_call_watch");
 	sim_calls_fn *calls = (sim_calls_fn *)sweep_need("sim_calls");
 	bool armed = fault->nth != 0 && fault->role == role;
 
@@ -159,9 +189,15 @@ static _Noreturn void sweep_process(const struct scenario *scenario, unsigned ro
 		scenario->warm();
 	for (unsigned i = 0; fault->nth == 0 && i < FUNCTIONS; i++)
 		sweep_own->calls[i] = calls(sweep_functions[i]);
+	sweep_here = &sweep_sites[role];
+	if (fault->nth == 0) {
+		memset(sweep_here->count, 0, sizeof(sweep_here->count));
+		watch_calls(sweep_called);
+	}
 	if (armed)
 		sweep_arm(fault, true);
 	scenario->run[role]();
+	watch_calls(NULL);
 	if (armed)
 		sweep_arm(fault, false);
 	for (unsigned i = 0; fault->nth == 0 && i < FUNCTIONS; i++)

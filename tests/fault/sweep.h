@@ -224,8 +224,24 @@ static unsigned sweep_codes(const char *function, int *codes)
 	return count;
 }
 
+/* The short sweep takes of calls that come from the same place after the same step only the first two and the last. */
+static bool sweep_folds(unsigned role, unsigned function, unsigned nth)
+{
+	const struct sites *sites = &sweep_sites[role];
+	const uint64_t *hash = sites->hash[function];
+	unsigned before = 0, after = 0;
+
+	if (sweep_full || !sweep_with_shim || nth > sites->count[function])
+		return false;
+	for (unsigned i = 0; i < sites->count[function]; i++)
+		if (hash[i] == hash[nth - 1])
+			*(i + 1 < nth ? &before : &after) += i + 1 != nth;
+	return before >= 2 && after > 0;
+}
+
 struct sweep_figures {
 	unsigned faults;
+	unsigned folded;
 	unsigned functions;
 	unsigned points;
 	unsigned left_out;
@@ -272,8 +288,11 @@ static void sweep_driver(const struct scenario *scenario, unsigned role, struct 
 		figures->functions++;
 		for (unsigned code = 0; code < code_count; code++) {
 			fault.code = codes[code];
-			for (fault.nth = 1; sweep_one(scenario, &fault, figures);)
-				fault.nth++;
+			for (fault.nth = 1;; fault.nth++)
+				if (sweep_folds(role, i, fault.nth))
+					figures->folded++;
+				else if (!sweep_one(scenario, &fault, figures))
+					break;
 		}
 	}
 	if (figures->functions > before.functions && figures->faults == before.faults) {
@@ -333,9 +352,9 @@ static void sweep_scenario(const struct scenario *scenario)
 			sweep_own_points(scenario, role, &figures);
 	}
 	if (sweep_with_shim)
-		printf("%sok %u - %s: %u faults: %u driver functions (%u left out), %u own points; %u wrong\n",
+		printf("%sok %u - %s: %u faults: %u driver functions (%u left out), %u own points, %u repeats folded; %u wrong\n",
 		       figures.wrong ? "not " : "", ++sweep_tap_count, scenario->name, figures.faults,
-		       figures.functions, figures.left_out, figures.points, figures.wrong);
+		       figures.functions, figures.left_out, figures.points, figures.folded, figures.wrong);
 	else
 		printf("# %s: %u plain faults of %u functions\n", scenario->name, figures.faults, figures.functions);
 }
@@ -355,10 +374,12 @@ static int sweep_main(const struct scenario *scenarios, size_t count, int argc, 
 	backtrace((void *[1]){NULL}, 1);
 	sweep_runs =
 	    mmap(NULL, ROLES_MAX * sizeof(*sweep_runs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	sweep_sites =
+	    mmap(NULL, ROLES_MAX * sizeof(*sweep_sites), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	dump = strcmp(argv[1], "dump") == 0;
 	file = fopen(argv[2], dump ? "a" : sweep_with_shim ? "r" : "w");
 	snprintf(sweep_errors, sizeof(sweep_errors), "%s.errors", argv[2]);
-	if (sweep_runs == MAP_FAILED || file == NULL || freopen(sweep_errors, "a", stderr) == NULL)
+	if (sweep_runs == MAP_FAILED || sweep_sites == MAP_FAILED || file == NULL || freopen(sweep_errors, "a", stderr) == NULL)
 		return 2;
 	if (sweep_with_shim && !dump) {
 		fseek(file, 0, SEEK_END);

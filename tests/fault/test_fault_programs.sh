@@ -20,7 +20,7 @@ faulty() { # faulty FAULT COMMAND..: its output in $folder/out, its status
 	local fault=$1
 	shift
 	rm -f "$folder/fired"
-	SIM_FAULT=$fault SIM_FAULT_REPORT=$folder/fired timeout 60 "$TOP/scripts/sim-run" --no-shim \
+	SIM_FAULT=$fault SIM_FAULT_REPORT=$folder/fired timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --no-shim \
 		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$@" >"$folder/out" 2>&1
 }
 
@@ -41,7 +41,7 @@ sweep() { # sweep NAME COMMAND..
 	local name=$1 fault code wrong=0 here=0 calls
 	shift
 	rm -f "$folder/calls"
-	SIM_CALLS=$folder/calls "$TOP/scripts/sim-run" --no-shim env LD_PRELOAD="$BUILD/check/libgpushim.so" "$@" \
+	SIM_CALLS=$folder/calls "$TOP/scripts/sim-run" --build "$BUILD" --no-shim env LD_PRELOAD="$BUILD/check/libgpushim.so" "$@" \
 		>"$folder/out" 2>&1 || { ok "$name: runs without a fault" cat "$folder/out" false && return; }
 	calls=$(grep -v '^cuGetProcAddress' "$folder/calls" | awk '{ n += $2 } END { print n }')
 	while read -r fault code; do

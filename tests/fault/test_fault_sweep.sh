@@ -3,7 +3,7 @@
 # timeout 900
 # Fail the Nth: every call of the driver that a scenario makes, and every metadata allocation, fails once; see sweep.h.
 #
-#   test_fault_sweep.sh [full]    full: all likely errors of each function, and all settings
+#   test_fault_sweep.sh [full]    full: all likely errors of each function, and all settings; takes hours
 . "$TOP/tests/lib/tap.sh"
 
 mode=${1:-short}
@@ -15,10 +15,13 @@ faults=0 points=0 scenarios=0
 sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 	local program=$1 settings=$2 line number=0 plan=none status
 	shift 2
-	"$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim "$BUILD/tests/fault/$program" plain "$folder/plain" "$mode" >"$folder/out" 2>&1 ||
+	local options="$*"
+	local plain="$folder/plain.$program.${options// /.}" # whatever the settings are
+	[ -s "$plain" ] || "$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim "$BUILD/tests/fault/$program" plain \
+		"$plain" "$mode" >"$folder/out" 2>&1 ||
 		{ tap_result 1 "$program without the shim" "$(<"$folder/out")" && return; }
 	GPUSHIM_ALLOC_CONF=$base,$settings "$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim \
-		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$folder/plain" "$mode" \
+		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$plain" "$mode" \
 		>"$folder/out" 2>&1
 	status=$?
 	rm -f "$folder"/gpushim.*
@@ -48,10 +51,10 @@ for program in "$BUILD"/tests/fault/*_fault_*; do
 	*) devices=1 ;;
 	esac
 	if [ "$mode" = full ]; then
-		for settings in backend:vmm expandable_segments:False backend:cudamalloc snapshot:off torch:serve backend:off; do
+		for settings in backend:vmm expandable_segments:False free_sync:never backend:cudamalloc snapshot:off torch:serve backend:off; do
 			sweep "$program" $settings --devices $devices
 		done
-		for policy in in-order random starve; do
+		for policy in in-order random starve priority; do
 			sweep "$program" backend:vmm --policy $policy --devices $devices
 		done
 	else

@@ -46,6 +46,9 @@ typedef unsigned sim_fault_fired_fn(const char *function);
 /* Called by the thread whose driver call fails, just before it does; must not call the driver. */
 typedef void sim_fault_watch_fn(void (*watch)(const char *function));
 
+/* Likewise for every driver call. */
+typedef void sim_call_watch_fn(void (*watch)(const char *function));
+
 /* How many of these the driver holds now: handles of all contexts, ranges of memory of any kind (mappings too),
  * reservations of addresses. */
 enum sim_held_kind {

@@ -18,6 +18,7 @@ SIM_EXPORT unsigned long sim_operations(void);
 SIM_EXPORT void sim_fault_arm(const char *function, unsigned nth, int code);
 SIM_EXPORT unsigned sim_fault_fired(const char *function);
 SIM_EXPORT void sim_fault_watch(void (*watch)(const char *function));
+SIM_EXPORT void sim_call_watch(void (*watch)(const char *function));
 
 static pthread_mutex_t baton;
 static pthread_cond_t baton_signal = PTHREAD_COND_INITIALIZER;
@@ -27,6 +28,7 @@ static unsigned long faults_total;
 static _Thread_local unsigned depth;		  /* driver calls that the thread is in: kernels may make some */
 static bool forked;				  /* from a process that had made a driver call */
 static void (*fault_watch)(const char *function); /* NULL: nobody wants to know */
+static void (*call_watch)(const char *function);  /* the same */
 
 static struct {
 	unsigned long calls; /* since the start of the process */
@@ -69,6 +71,8 @@ CUresult sim_enter(enum sim_fn fn)
 		sim_log_begin();
 	call_fn = fn;
 	fns[fn].calls++;
+	if (call_watch)
+		call_watch(symbols[fn]);
 	if (fns[fn].due && --fns[fn].due == 0) {
 		fns[fn].fired++;
 		faults_total++;
@@ -187,6 +191,11 @@ unsigned sim_fault_fired(const char *function)
 void sim_fault_watch(void (*watch)(const char *function))
 {
 	fault_watch = watch;
+}
+
+void sim_call_watch(void (*watch)(const char *function))
+{
+	call_watch = watch;
 }
 
 /* "cuMemCreate:3:2,cuMemMap:1:2" */
