@@ -48,6 +48,16 @@ shadow --no-shim free-under-work
 like 'memory that the driver took back is seen' "$status:$output" \
 	"^86:gpushim-sim: shadow: kernel 2 of stream [0-9]+ touches .* memory that is taken away while it is still queued"
 like 'with both stacks' "$output" "it was queued, .*main.* in rt_shadow.*it is taken away, .*cudaStreamSynchronize.*main.* in rt_shadow"
+for what in first second neither both; do
+	wanted='86:gpushim-sim: shadow: memset 1 of stream [0-9]+ touches \[0x[0-9a-f]+, \+128\) of .*memory that is taken away while it is still queued'
+	case $what in neither | both) wanted='0:0 errors$' ;; esac
+	for shim in '' --no-shim; do
+		# shellcheck disable=SC2086
+		output=$(GPUSHIM_ALLOC_CONF=snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" $shim \
+			"$BUILD/tests/preload/drv_shadow_span" $what 2>&1)
+		like "a span over two mappings, unmapped early: $what ${shim:-with the shim}" "$?:$output" "^$wanted"
+	done
+done
 export SIM_SHADOW=off
 shadow --no-shim other-stream
 is 'SIM_SHADOW=off' "$status:$output" '0:0 errors'

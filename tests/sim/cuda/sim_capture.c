@@ -26,6 +26,15 @@ static __thread char self;
 static struct sim_capture *open_captures;
 static uint64_t next_id = 1;
 
+bool sim_capture_into(const struct sim_graph *graph)
+{
+	const struct sim_capture *capture = open_captures;
+
+	while (capture && capture->graph != graph)
+		capture = capture->next;
+	return capture != NULL;
+}
+
 struct sim_capture *sim_capture_get(struct sim_capture *capture)
 {
 	capture->refs++;

@@ -13,6 +13,7 @@
 #include "tests/sim/cuda/sim_stream.h"
 
 struct sim_capture;
+struct sim_graph;
 
 struct sim_capture *sim_capture_get(struct sim_capture *capture);
 void sim_capture_put(struct sim_capture *capture);
@@ -45,6 +46,9 @@ CUresult sim_capture_add(struct sim_stream *stream, CUgraphNodeParams *params);
 
 CUresult sim_capture_alloc(struct sim_stream *stream, size_t size_bytes, CUdeviceptr *ret_pointer);
 CUresult sim_capture_free(struct sim_stream *stream, CUdeviceptr pointer);
+
+/* A capture into the graph is open: streams and events have places in it. */
+bool sim_capture_into(const struct sim_graph *graph);
 
 /* The stream, or all of the context, is about to go. */
 void sim_capture_stream_gone(struct sim_stream *stream);

@@ -1,4 +1,5 @@
 /* The driver's functions about graphs as such: making, copying and ending them, their nodes and edges. */
+#include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_device.h"
 #include "tests/sim/cuda/sim_graph.h"
 #include "tests/sim/cuda/sim_handle.h"
@@ -67,7 +68,7 @@ CUresult cuGraphDestroyNode(CUgraphNode handle)
 
 	SIM_ENTER(cuGraphDestroyNode);
 	SIM_TRY(sim_node_find(handle, &node));
-	if (sim_graph_has_memory(node->graph))
+	if (sim_graph_has_memory(node->graph) || sim_capture_into(node->graph))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	sim_graph_remove(node);
 	return CUDA_SUCCESS;
