@@ -94,7 +94,8 @@ help:
 ## make test        every test that needs no GPU; ends with 'N passed, N failed'
 ## make test-quick  the part of it that ends within 60 seconds
 ## make tidy        check arrows between rooms, file lengths, exported symbols, openings
-## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings
+## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings; FAULTS=full: then
+##                  every driver call fails once with each likely error under many settings, which takes hours
 ## make bench       how fast the simulated GPU is: operations a second under each policy, with and without gpushim
 ## make asan        unit and most preload tests under AddressSanitizer (ubsan, tsan: unit tests; tsan: threads)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
@@ -310,6 +311,9 @@ SEED   ?= 1
 ROUNDS ?= 100
 soak: lib check-lib sim tests
 	@nice tests/soak/soak.py --build $(O) --seed $(SEED) --rounds $(ROUNDS)
+ifneq ($(FAULTS),)
+	@TOP=$(CURDIR) BUILD=$(abspath $(O)) nice tests/fault/test_fault_sweep.sh full
+endif
 
 tidy: lib
 	@scripts/tidy
