@@ -7,8 +7,9 @@
  * all threads wait, as much as the earliest of them still has to wait. So nothing sleeps.
  *
  * When all threads wait and none for a time, that is a deadlock: a line on stderr for each, and SIM_DEADLOCK_STATUS.
- * A thread that the wrappers have not seen begin joins in at its first call. What blocks without them (a read, a wait
- * for another process) keeps the baton; a loop that watches a variable without any call never ends. */
+ * A thread that the wrappers have not seen begin joins in at its first call. A read, a poll and an accept4 give it away
+ * if they have to wait; what else blocks (a wait for a child) keeps it; a loop that watches a variable without any call
+ * never ends. */
 #ifndef SIM_THREAD_H
 #define SIM_THREAD_H
 

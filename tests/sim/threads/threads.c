@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -402,6 +404,45 @@ EXPORT int gettimeofday(struct timeval *ret_time, void *zone)
 	now = sim_thread_now_ns();
 	*ret_time = (struct timeval){(time_t)(now / NS_PER_S), (suseconds_t)(now % NS_PER_S / 1000)};
 	return 0;
+}
+
+/* --- Waits for other processes: who need not wait keeps the baton. */
+
+EXPORT int poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+	int result = REAL(poll)(files, count, sim_thread_plays() ? 0 : timeout_ms);
+
+	if (result != 0 || timeout_ms == 0 || !sim_thread_plays())
+		return result;
+	sim_thread_leave("poll");
+	result = REAL(poll)(files, count, timeout_ms);
+	sim_thread_return();
+	return result;
+}
+
+EXPORT int accept4(int file, struct sockaddr *address, socklen_t *length, int flags)
+{
+	struct pollfd wanted = {.fd = file, .events = POLLIN};
+
+	if (sim_thread_plays())
+		poll(&wanted, 1, -1);
+	return REAL(accept4)(file, address, length, flags);
+}
+
+EXPORT ssize_t read(int file, void *memory, size_t size_bytes)
+{
+	struct pollfd wanted = {.fd = file, .events = POLLIN};
+	int saved = errno;
+	bool waits = sim_thread_plays() && REAL(poll)(&wanted, 1, 0) == 0;
+	ssize_t result;
+
+	errno = saved;
+	if (waits)
+		sim_thread_leave("read");
+	result = REAL(read)(file, memory, size_bytes);
+	if (waits)
+		sim_thread_return();
+	return result;
 }
 
 /* --- System calls that a program makes itself, through the C library's syscall() */
