@@ -1,6 +1,7 @@
 /* See bins.h. */
 #include "allocator/bins.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "allocator/types.h"
@@ -74,11 +75,11 @@ void gsa_bins_remove(struct gsa_bins *bins, struct gsa_block *block)
 		bins->levels &= ~(1ull << place.level);
 }
 
-static struct gsa_block *best_of(struct gsa_block *block, uint64_t size_bytes)
+static struct gsa_block *best_of(struct gsa_block *block, uint64_t size_bytes, unsigned looks)
 {
 	struct gsa_block *best = NULL;
 
-	for (unsigned looks = 0; block != NULL && looks < GSA_BIN_LOOKS; looks++, block = block->bin_next) {
+	for (; block != NULL && looks > 0; looks--, block = block->bin_next) {
 		if (block->size_bytes == size_bytes)
 			return block;
 		if (block->size_bytes > size_bytes && (best == NULL || block->size_bytes < best->size_bytes))
@@ -90,9 +91,12 @@ static struct gsa_block *best_of(struct gsa_block *block, uint64_t size_bytes)
 struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes)
 {
 	struct place place = place_of(size_bytes);
-	struct gsa_block *best = best_of(bins->first[place.level][place.step], size_bytes);
+	struct gsa_block *own = bins->first[place.level][place.step];
+	struct gsa_block *best = best_of(own, size_bytes, GSA_BIN_LOOKS);
 
-	return best != NULL ? best : best_of(bin_above(bins, place), size_bytes);
+	if (best == NULL)
+		best = best_of(bin_above(bins, place), size_bytes, GSA_BIN_LOOKS);
+	return best != NULL ? best : best_of(own, size_bytes, UINT_MAX);
 }
 
 struct gsa_block *gsa_bins_largest(const struct gsa_bins *bins)

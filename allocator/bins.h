@@ -1,11 +1,12 @@
-/* Free blocks by size: what fits best is found, and a block enters and leaves, in constant time.
+/* Free blocks by size: a block enters and leaves, and what fits well is found, in constant time.
  *
  *   bins     [ 512 ][ 1024 ] .. [ 4096, 4608) .. [ 8192, 9216) .. [16384, 18432) ..   8 to a doubling
  *   blocks     o-o     o            o-o-o            o                o-o
  *
  * A bin is a list, newest first. Two levels of bitmaps lead to the next bin that is not empty. Within a bin the best of
  * the first GSA_BIN_LOOKS blocks is taken: among a handful of free blocks, which is what programs have of one size and
- * more, that is the best fit; among a million it still takes no longer. No operation can fail. */
+ * more, that is the best fit; among a million it still takes no longer. Only where nothing larger is free either is the
+ * rest of the bin looked at: what fits is always found, and then nothing dearer is done. No operation can fail. */
 #ifndef GSA_BINS_H
 #define GSA_BINS_H
 
@@ -29,7 +30,7 @@ void gsa_bins_insert(struct gsa_bins *bins, struct gsa_block *block);
 /* The block must be there, its size unchanged since it was inserted. */
 void gsa_bins_remove(struct gsa_bins *bins, struct gsa_block *block);
 
-/* The best fit for size_bytes; NULL when there is none. */
+/* A fit for size_bytes, the best of those looked at; NULL when nothing fits. */
 struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes);
 
 /* One of the bin of the largest; NULL when there is none. */

@@ -56,6 +56,24 @@ static void best_fit_as_by_scan(void **state)
 	free(blocks);
 }
 
+/* What fits is found however many that are too small came into its bin after it. */
+static void a_fit_behind_many(void **state)
+{
+	struct gsa_block *blocks = calloc(BLOCKS, sizeof(*blocks));
+	struct gsa_bins *bins = calloc(1, sizeof(*bins));
+
+	(void)state;
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		blocks[i].size_bytes = i == 0 ? 8704 : 8192;
+		gsa_bins_insert(bins, &blocks[i]);
+	}
+	assert_ptr_equal(gsa_bins_fit(bins, 8704), &blocks[0]);
+	gsa_bins_remove(bins, &blocks[0]);
+	assert_null(gsa_bins_fit(bins, 8704));
+	free(bins);
+	free(blocks);
+}
+
 static void a_walk_sees_all(void **state)
 {
 	struct gsa_block *blocks = calloc(BLOCKS, sizeof(*blocks));
@@ -101,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(best_fit_as_by_scan),
+	    cmocka_unit_test(a_fit_behind_many),
 	    cmocka_unit_test(a_walk_sees_all),
 	    cmocka_unit_test(edges),
 	};
