@@ -24,6 +24,7 @@ int gsa_starts_init(struct gsa_starts *starts, uint64_t address, uint64_t size_b
 		level_words[levels] = bits;
 		words += bits;
 	}
+	gsb_assert(level_words[levels - 1] == 1);
 	pages = gsb_os_pages_map(words * sizeof(uint64_t));
 	if (pages == NULL)
 		return GS_E_NO_HOST_MEMORY;

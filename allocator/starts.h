@@ -17,7 +17,7 @@
 
 struct gsa_block;
 
-#define GSA_STARTS_LEVELS 4u
+#define GSA_STARTS_LEVELS 5u /* 2^30 units */
 
 struct gsa_starts {
 	uint64_t address; /* of the range; 0: not in use */

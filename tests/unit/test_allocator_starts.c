@@ -85,6 +85,13 @@ static void a_large_range(void **state)
 	random_chain(280ull << 30, 16, 4000);
 }
 
+/* The small pool of a device of 192 GiB: more than 2^24 units. */
+static void a_large_range_of_small_units(void **state)
+{
+	(void)state;
+	random_chain(96ull << 30, 12, 4000);
+}
+
 static void a_small_range_with_many_blocks_in_a_unit(void **state)
 {
 	(void)state;
@@ -95,6 +102,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_large_range),
+	    cmocka_unit_test(a_large_range_of_small_units),
 	    cmocka_unit_test(a_small_range_with_many_blocks_in_a_unit),
 	};
 
