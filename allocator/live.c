@@ -73,20 +73,25 @@ int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gs
 	return GS_OK;
 }
 
-struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
+/* The block that contains the address, whatever its state; NULL. */
+static struct gsa_block *block_at(struct gsa *allocator, uint64_t address)
 {
 	struct gsa_segment *segment;
-	struct gsa_block *block = NULL;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
 		if (address - allocator->starts[pool].address < allocator->starts[pool].size_bytes)
-			block = gsa_starts_find(&allocator->starts[pool], address);
-	if (block == NULL) {
-		segment = gsa_map_floor(&allocator->segments, address);
-		if (segment != NULL && segment->kind == GSA_SEGMENT_PLAIN && address < gsa_block_end(segment->first))
-			block = segment->first;
-	}
+			return gsa_starts_find(&allocator->starts[pool], address);
+	segment = gsa_map_floor(&allocator->segments, address);
+	if (segment != NULL && segment->kind == GSA_SEGMENT_PLAIN && address < gsa_block_end(segment->first))
+		return segment->first;
+	return NULL;
+}
+
+struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
+{
+	struct gsa_block *block = block_at(allocator, address);
+
 	return block != NULL && block->state == GSA_BLOCK_LIVE ? block : NULL;
 }
 
@@ -104,12 +109,12 @@ int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret
 
 bool gsa_holds(struct gsa *allocator, uint64_t address)
 {
-	struct gsa_segment *segment;
+	struct gsa_block *block;
 	bool holds;
 
 	gsb_lock_acquire(&allocator->lock);
-	segment = gsa_map_floor(&allocator->segments, address);
-	holds = segment != NULL && address >= segment->address && address - segment->address < segment->mapped_bytes;
+	block = block_at(allocator, address);
+	holds = block != NULL && block->state != GSA_BLOCK_UNMAPPED;
 	gsb_lock_release(&allocator->lock);
 	return holds;
 }

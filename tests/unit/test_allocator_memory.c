@@ -286,6 +286,26 @@ static void plain_requests_go_to_the_driver_and_back(void **state)
 	bench_close(bench);
 }
 
+/* Memory that was given back leaves a hole: what lies in it is not held, what lies behind it is. */
+static void held_is_what_is_mapped(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 64 * MIB, 1);
+	uint64_t second = take(bench, 64 * MIB, 1);
+
+	(void)state;
+	assert_true(first < second);
+	give(bench, first, 1);
+	fake_finish(&bench->fake, 1);
+	assert_int_equal(gsa_trim(bench->allocator, 0), 64 * MIB);
+	assert_false(gsa_holds(bench->allocator, first));
+	assert_false(gsa_holds(bench->allocator, second - 1));
+	assert_true(gsa_holds(bench->allocator, second));
+	give(bench, second, 1);
+	assert_true(gsa_holds(bench->allocator, second + 64 * MIB - 1));
+	bench_close(bench);
+}
+
 static void refused(enum fake_op op)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -533,6 +553,7 @@ int main(void)
 	    cmocka_unit_test(less_will_do_when_a_whole_step_is_not_there),
 	    cmocka_unit_test(the_limit_holds),
 	    cmocka_unit_test(plain_requests_go_to_the_driver_and_back),
+	    cmocka_unit_test(held_is_what_is_mapped),
 	    {"H34 refused virtual memory means plain segments", h34_refused_virtual_memory_means_plain_segments, NULL,
 	     NULL, NULL},
 	    {"H34 a refusal may look like out of memory", h34_a_refusal_may_look_like_out_of_memory, NULL, NULL, NULL},
