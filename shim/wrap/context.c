@@ -3,6 +3,7 @@
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/core/stream.h"
 #include "shim/ipc/ipc.h"
 
 static void context_gone(CUcontext context)
@@ -59,7 +60,14 @@ CUresult gs_on_cuCtxCreate_v4(struct gs_call *call, PFN_cuCtxCreate_v12050 real,
 }
 #endif
 
-/* Lets go of what gs_order_hold returned. */
+/* A context may end, and its streams with it. Returns what gs_order_let_go wants. */
+static int context_ending(void)
+{
+	gs_stream_ends();
+	return gs_order_hold();
+}
+
+/* Lets go of what context_ending returned. */
 static CUresult context_ended(CUresult result, CUcontext context, bool gone, int hold)
 {
 	if (gone)
@@ -72,7 +80,7 @@ static CUresult context_ended(CUresult result, CUcontext context, bool gone, int
 
 static CUresult context_destroy(CUresult (*real)(CUcontext), CUcontext context)
 {
-	int hold = gs_order_hold();
+	int hold = context_ending();
 	CUresult result;
 
 	result = real(context);
@@ -101,7 +109,7 @@ CUresult gs_on_cuGreenCtxDestroy(struct gs_call *call, PFN_cuGreenCtxDestroy_v12
 
 	(void)call;
 	known = gs_driver.cuCtxFromGreenCtx != NULL && gs_driver.cuCtxFromGreenCtx(&context, hCtx) == CUDA_SUCCESS;
-	hold = gs_order_hold();
+	hold = context_ending();
 	result = real(hCtx);
 	return context_ended(result, context, known && result == CUDA_SUCCESS, hold);
 }
@@ -133,7 +141,7 @@ static bool primary_active(CUdevice device)
 static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	int hold = gs_order_hold();
+	int hold = context_ending();
 	CUresult result;
 
 	result = real(device);
@@ -145,7 +153,7 @@ static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 static CUresult primary_reset(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	int hold = gs_order_hold();
+	int hold = context_ending();
 	CUresult result;
 
 	result = real(device);
