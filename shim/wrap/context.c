@@ -202,12 +202,12 @@ CUresult gs_on_cuCtxEnablePeerAccess(struct gs_call *call, PFN_cuCtxEnablePeerAc
 	return result;
 }
 
-/* The host has waited for everything in the context: with one context, for everything. */
-static void all_idle(const uint64_t *serials, uint64_t to_host)
+/* The host has waited for everything in the context: if it is the only one, for everything. */
+static void all_idle(CUcontext context, const uint64_t *serials, uint64_t to_host)
 {
 	struct gs_context only[2];
 
-	if (gs_context_list(only, 2) != 1)
+	if (gs_context_list(only, 2) != 1 || only[0].handle != context)
 		return;
 	gs_order_to_host_settled(to_host);
 	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
@@ -230,13 +230,14 @@ static void take_serials(uint64_t *serials)
 CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000 real)
 {
 	uint64_t serials[GS_DEVICE_LIMIT], to_host = gs_order_to_host_mark();
+	CUcontext context = NULL;
 	CUresult result;
 
 	(void)call;
 	take_serials(serials);
 	result = real();
-	if (result == CUDA_SUCCESS)
-		all_idle(serials, to_host);
+	if (result == CUDA_SUCCESS && gs_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
+		all_idle(context, serials, to_host);
 	return result;
 }
 
@@ -250,7 +251,7 @@ CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v1
 	take_serials(serials);
 	result = real(ctx);
 	if (result == CUDA_SUCCESS)
-		all_idle(serials, to_host);
+		all_idle(ctx, serials, to_host);
 	return result;
 }
 #endif
