@@ -245,19 +245,15 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_bytes, CUdevice
 {
 	const struct sim_range *range;
 	struct sim_ctx *ctx;
-	bool sized;
 
 	SIM_ENTER(cuMemGetAddressRange_v2);
 	SIM_TRY(sim_ctx_current(&ctx));
 	range = sim_range_find(pointer);
-	if (!range)
-		return CUDA_ERROR_NOT_FOUND;
-	sized = range->kind != SIM_RANGE_GRAPH || range->graph_memory->live;
-	if (!sized && pointer != range->start)
+	if (!range || (range->kind == SIM_RANGE_GRAPH && !range->graph_memory->live))
 		return CUDA_ERROR_NOT_FOUND;
 	if (base)
 		*base = range->start;
 	if (size_bytes)
-		*size_bytes = sized ? range->size_bytes : 0;
+		*size_bytes = range->size_bytes;
 	return CUDA_SUCCESS;
 }
