@@ -48,7 +48,7 @@ static unsigned switch_one_in;
 static unsigned alone;			    /* points in a row at which the thread went on by default */
 static const struct sim_thread *jumped_for; /* the last jump of the clock */
 static unsigned jumps;			    /* for it, in a row */
-static _Thread_local struct sim_thread *self __attribute__((tls_model("initial-exec")));
+static _Thread_local struct sim_thread *self;
 
 /* --- What the rest stands on */
 
