@@ -1,6 +1,7 @@
 /* Rule (H9): what asks about a capturing stream, its context or an event recorded in it is refused and invalidates the
- * capture, also where one would not think so (its id, its flags); so does work on the legacy stream while a blocking one captures. An invalidated capture stays until it is
- * ended, and leaves no graph. */
+ * capture, also where one would not think so (its id, its flags); so does work on the legacy stream while a blocking
+ * one captures. An invalidated capture stays until it is ended, and leaves no graph. An end that is refused for its
+ * arguments ends nothing: the capture goes on, whatever is allocated and freed meanwhile. */
 #include "tests/conformance/rule_drv.h"
 
 static CUcontext context;
@@ -105,6 +106,30 @@ static void harmless(void)
 	NEED(cuGraphDestroy(graph));
 }
 
+static void refused_end(void)
+{
+	CUstreamCaptureStatus status;
+	CUstream stream, other;
+	CUdeviceptr memory;
+	CUgraph graph;
+
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	WANT(cuStreamEndCapture(stream, NULL), CUDA_ERROR_INVALID_VALUE);
+	for (unsigned i = 0; i < 3; i++) {
+		NEED(cuMemAlloc(&memory, 1 << 20));
+		NEED(cuMemsetD8Async(memory, 1, 1 << 20, other));
+		NEED(cuMemFree(memory));
+	}
+	NEED(cuStreamIsCapturing(stream, &status));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	WANT(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+	NEED(cuGraphDestroy(graph));
+	NEED(cuStreamDestroy(stream));
+	NEED(cuStreamDestroy(other));
+}
+
 int main(void)
 {
 	context = rule_start();
@@ -120,5 +145,6 @@ int main(void)
 	breaks(ask_event_synchronize, CUDA_ERROR_CAPTURED_EVENT, CU_STREAM_NON_BLOCKING);
 	breaks(work_on_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CU_STREAM_DEFAULT);
 	harmless();
+	refused_end();
 	return rule_broken;
 }

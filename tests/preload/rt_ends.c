@@ -55,6 +55,23 @@ static int child(void)
 	return 0;
 }
 
+/* Nor does the child of a fork write a second snapshot, or under the name of its parent. */
+static int forked(void)
+{
+	void *pointer;
+	int status;
+	pid_t pid;
+
+	NEED(cudaMalloc(&pointer, 1000));
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		exit(5);
+	waitpid(pid, &status, 0);
+	printf("child %d\n", WEXITSTATUS(status));
+	return 0;
+}
+
 /* Again and again: the calls of a thread may outlive its first destructors. */
 static void last_words(void *rounds)
 {
@@ -214,10 +231,11 @@ int main(int argc, char **argv)
 		int (*run)(void);
 		int (*run_with)(const char *argument);
 	} ways[] = {
-	    {"cancel", cancel, NULL}, {"child", child, NULL}, {"storm", storm, NULL},	      {"plain", plain, NULL},
-	    {"taken", NULL, taken},   {"limit", limit, NULL}, {"long", long_life, NULL},      {"quick", quick, NULL},
-	    {"folder", NULL, folder}, {"gone", NULL, gone},   {"main-ends", main_ends, NULL}, {"vfork", vforked, NULL},
-	    {"early", early, NULL},
+	    {"cancel", cancel, NULL}, {"child", child, NULL},	 {"forked", forked, NULL},
+	    {"storm", storm, NULL},   {"plain", plain, NULL},	 {"taken", NULL, taken},
+	    {"limit", limit, NULL},   {"long", long_life, NULL}, {"quick", quick, NULL},
+	    {"folder", NULL, folder}, {"gone", NULL, gone},	 {"main-ends", main_ends, NULL},
+	    {"vfork", vforked, NULL}, {"early", early, NULL},
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {

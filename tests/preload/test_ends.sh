@@ -9,7 +9,7 @@ program=$BUILD/tests/preload/rt_ends
 export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder
 sim() { timeout 30 "$TOP/scripts/sim-run" --build "$BUILD" "$@" 2>/dev/null; }
 
-for way in cancel child storm; do
+for way in cancel child forked storm; do
 	plain=$(sim --no-shim "$program" $way)
 	is "$way: as without the shim" "$(sim "$program" $way)" "$plain"
 	like "$way: it did its work" "$plain" '^(malloc 0, free 0, too much 2, cancelled|child 5|1600 allocations)$'
