@@ -91,6 +91,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer)
 	if ((range->kind != SIM_RANGE_DEVICE && range->kind != SIM_RANGE_MANAGED) || range->freed)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_sched_drain(range->ctx);
+	SIM_TRY(range->ctx->sticky);
 	sim_range_free(range);
 	return CUDA_SUCCESS;
 }
