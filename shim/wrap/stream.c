@@ -95,8 +95,8 @@ CUresult gs_on_cuStreamBeginCaptureToGraph(struct gs_call *call, PFN_cuStreamBeg
 	return capture_begun(stream, real(hStream, hGraph, dependencies, dependencyData, numDependencies, mode));
 }
 
-/* A failure may end the capture (it was invalidated, a fork was not joined) or not (it is another thread's, there is no
- * place for the graph): the driver knows what the stream does now. */
+/* A failure may end the capture (it was invalidated, a fork was not joined, it is another thread's) or not (another
+ * stream is its origin): the driver knows what the stream does now. */
 CUresult gs_on_cuStreamEndCapture(struct gs_call *call, PFN_cuStreamEndCapture_v10000 real, CUstream hStream,
 				  CUgraph *phGraph)
 {

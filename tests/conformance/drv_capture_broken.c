@@ -1,7 +1,9 @@
 /* Rule (H9): what asks about a capturing stream, its context or an event recorded in it is refused and invalidates the
  * capture, also where one would not think so (its id, its flags); so does work on the legacy stream while a blocking
- * one captures. An invalidated capture stays until it is ended, and leaves no graph. An end that is refused for its
- * arguments ends nothing: the capture goes on, whatever is allocated and freed meanwhile. */
+ * one captures. An invalidated capture stays until it is ended, and leaves no graph. An end in another thread
+ * than the beginning's is an error and ends it as well; where nobody wants the graph, an end needs no place for it. */
+#include <pthread.h>
+
 #include "tests/conformance/rule_drv.h"
 
 static CUcontext context;
@@ -106,28 +108,34 @@ static void harmless(void)
 	NEED(cuGraphDestroy(graph));
 }
 
-static void refused_end(void)
+static void *end_elsewhere(void *stream)
+{
+	CUgraph graph;
+
+	NEED(cuCtxSetCurrent(context));
+	WANT(cuStreamEndCapture((CUstream)stream, &graph), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+	return NULL;
+}
+
+static void odd_ends(void)
 {
 	CUstreamCaptureStatus status;
-	CUstream stream, other;
-	CUdeviceptr memory;
+	pthread_t thread;
+	CUstream stream;
 	CUgraph graph;
 
 	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	WANT(cuStreamEndCapture(stream, NULL), CUDA_ERROR_INVALID_VALUE);
-	for (unsigned i = 0; i < 3; i++) {
-		NEED(cuMemAlloc(&memory, 1 << 20));
-		NEED(cuMemsetD8Async(memory, 1, 1 << 20, other));
-		NEED(cuMemFree(memory));
-	}
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	NEED(pthread_create(&thread, NULL, end_elsewhere, stream));
+	NEED(pthread_join(thread, NULL));
 	NEED(cuStreamIsCapturing(stream, &status));
-	WANT(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-	WANT(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
-	NEED(cuGraphDestroy(graph));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_NONE);
+	WANT(cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	WANT(cuStreamEndCapture(stream, NULL), CUDA_SUCCESS);
+	NEED(cuStreamIsCapturing(stream, &status));
+	WANT(status, CU_STREAM_CAPTURE_STATUS_NONE);
 	NEED(cuStreamDestroy(stream));
-	NEED(cuStreamDestroy(other));
 }
 
 int main(void)
@@ -145,6 +153,6 @@ int main(void)
 	breaks(ask_event_synchronize, CUDA_ERROR_CAPTURED_EVENT, CU_STREAM_NON_BLOCKING);
 	breaks(work_on_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CU_STREAM_DEFAULT);
 	harmless();
-	refused_end();
+	odd_ends();
 	return rule_broken;
 }

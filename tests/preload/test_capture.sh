@@ -42,8 +42,8 @@ same 'a stream joins by an event: freeing there is refused, elsewhere not' "$cap
 like 'a stream joins: the capture is good' "$output" 'free there 1, elsewhere 0, a node 0, end 0'
 
 same 'ended in another thread' "$threads" ended-elsewhere
-same 'not ended by the wrong thread' "$threads" wrong-thread
-is 'the capture stays open until it is' "$output" 'end elsewhere 908, status 1, 0 calls, end 0, served 1'
+same 'ended by the wrong thread' "$threads" wrong-thread
+is 'that is an error and ends the capture' "$output" 'end elsewhere 908, status 0, 0 calls, end 401, served 1'
 for how in broken refused destroyed reset default-stream; do
 	same "a capture that is $how" "$capture" $how
 	like "a capture that is $how: over, memory is served" "$output" 'served 1$'

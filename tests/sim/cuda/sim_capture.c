@@ -338,21 +338,20 @@ SIM_TWIN(cuStreamEndCapture, _ptsz, (CUstream handle, CUgraph *graph), (handle, 
 	CUresult result = CUDA_SUCCESS;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
-	if (!graph)
-		return CUDA_ERROR_INVALID_VALUE;
 	capture = stream->capture;
 	if (!capture)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (capture->origin != stream)
 		return capture_break(capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
 	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != &self)
-		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-	if (capture->invalid)
+		result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+	else if (capture->invalid)
 		result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	else if (unjoined(capture))
 		result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-	*graph = NULL;
-	if (result == CUDA_SUCCESS)
+	if (graph)
+		*graph = NULL;
+	if (result == CUDA_SUCCESS && graph)
 		*graph = (CUgraph)capture_close(capture);
 	else
 		capture_abandon(capture);
