@@ -1,11 +1,11 @@
 /* Rule: peer access is enabled once, refused twice, and memory of one device can be copied to the other,
- * and reached by its kernels once that was enabled. */
+ * and reached by its kernels once that was enabled, also what is allocated afterwards. */
 #include "tests/conformance/rule_drv.h"
 
 int main(void)
 {
 	CUcontext first = rule_start(), second;
-	CUdeviceptr a, b;
+	CUdeviceptr a, b, later;
 	unsigned value = 0;
 	int count = 0, can = 0;
 
@@ -36,6 +36,13 @@ int main(void)
 		NEED(cuCtxSynchronize());
 		NEED(cuMemcpyDtoH(&value, a, 4));
 		WANT(value, 22);
+		NEED(cuCtxSetCurrent(first));
+		NEED(cuMemAlloc(&later, 64 << 20));
+		NEED(cuCtxSetCurrent(second));
+		rule_fill(NULL, later, 23, 16);
+		NEED(cuCtxSynchronize());
+		NEED(cuMemcpyDtoH(&value, later, 4));
+		WANT(value, 23);
 	}
 	return rule_broken;
 }
