@@ -9,6 +9,7 @@
 #include "tests/sim/cuda/sim_conf.h"
 #include "tests/sim/cuda/sim_host.h"
 #include "tests/sim/cuda/sim_log.h"
+#include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_shadow.h"
 
 #define RUNS_PER_TICK_MAX 3
@@ -55,6 +56,20 @@ static bool head_unready(const struct sim_stream *stream)
 	return stream->running || (stream->head->ready && !stream->head->ready(stream->head));
 }
 
+/* Whether the device of the stream may reach the mappings that the head, if it is a kernel, was given. */
+static bool head_reaches(const struct sim_stream *stream)
+{
+	const struct sim_op *op = stream->head;
+
+	for (unsigned i = 0; op->kind == SIM_OP_KERNEL && i < op->span_count; i++) {
+		const struct sim_range *range = sim_range_find(op->spans[i].start);
+
+		if (range && range->kind == SIM_RANGE_VMM && !range->access[stream->ctx->device->ordinal])
+			return false;
+	}
+	return true;
+}
+
 /* One step of the head operation, which can run. False when that must wait for the host thread or is not ready. */
 static bool stream_step(struct sim_stream *stream)
 {
@@ -67,7 +82,7 @@ static bool stream_step(struct sim_stream *stream)
 		return sim_host_begin(stream);
 	if (--op->steps)
 		return true;
-	if (stream->ctx->sticky == CUDA_SUCCESS && !sim_shadow_check(stream))
+	if (stream->ctx->sticky == CUDA_SUCCESS && !(sim_shadow_check(stream) && head_reaches(stream)))
 		stream->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 	if (op->run && stream->ctx->sticky == CUDA_SUCCESS) {
 		in_operation = true;
