@@ -91,6 +91,18 @@ static void say_ready(const struct gs_device *device)
 								   : "cached cudaMalloc");
 }
 
+/* Bit d: device d has a context in this process. */
+static uint64_t devices_in_use(void)
+{
+	uint64_t in_use = 0;
+
+	gsb_debug_assert(gsb_lock_held(&device_lock));
+	for (unsigned i = 0; i < context_count; i++)
+		if (contexts[i].alive && contexts[i].device >= 0 && contexts[i].device < GS_DEVICE_LIMIT)
+			in_use |= 1ull << contexts[i].device;
+	return in_use;
+}
+
 static bool device_publish(struct gs_device *device, CUdevice ordinal)
 {
 	bool first = false;
@@ -100,6 +112,7 @@ static bool device_publish(struct gs_device *device, CUdevice ordinal)
 	state = atomic_load(&devices[ordinal].state);
 	if (state == 0) {
 		devices[ordinal].device = *device;
+		atomic_init(&devices[ordinal].device.peers, devices_in_use());
 		state = gs_device_bind(&devices[ordinal].device) == GS_OK ? 1 : -1;
 		atomic_store(&devices[ordinal].state, state);
 		if (state == 1 && ordinal >= atomic_load(&device_count))
@@ -245,12 +258,26 @@ static struct gs_context *context_free_slot(void)
 	return context_count < GS_CONTEXT_LIMIT ? &contexts[context_count++] : NULL;
 }
 
+/* The driver copies memory of cudaMalloc's own from and to any device of the process; mapped memory only where the
+ * device of the copy has access. So all devices that are in use have it. */
+static void device_reaches_others(CUdevice ordinal)
+{
+	for (CUdevice other = 0; other < gs_device_count(); other++) {
+		struct gs_device *device = gs_device_used(other);
+
+		if (device != NULL && other != ordinal && gs_device_all_peers())
+			gs_device_add_peer(device, ordinal);
+	}
+}
+
 bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_context *ret_context)
 {
 	struct gs_context *context;
+	bool found;
 
 	gsb_lock_acquire(&device_lock);
 	context = context_slot(handle);
+	found = context != NULL;
 	if (context == NULL && (context = context_free_slot()) != NULL)
 		*context =
 		    (struct gs_context){.handle = handle, .device = device, .id = ++context_serial, .alive = true};
@@ -261,6 +288,8 @@ bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_c
 	if (context != NULL && ret_context != NULL)
 		*ret_context = *context;
 	gsb_lock_release(&device_lock);
+	if (!found)
+		device_reaches_others(device);
 	return context != NULL;
 }
 

@@ -18,7 +18,7 @@ int main(void)
 	NEED(cuMemAlloc(&a, 64));
 	NEED(cuMemsetD32(a, 21, 16));
 	NEED(cuDevicePrimaryCtxRetain(&second, 1));
-	WANT(cuCtxEnablePeerAccess(first, 0), CUDA_ERROR_INVALID_DEVICE);
+	WANT(cuCtxEnablePeerAccess(first, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
 	if (can) {
 		WANT(cuCtxDisablePeerAccess(second), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 		NEED(cuCtxEnablePeerAccess(second, 0));

@@ -338,7 +338,7 @@ static CUresult peer_find(CUcontext handle, struct sim_ctx **ret_ctx, uint32_t *
 	if (!sim_handle_is(peer, SIM_KIND_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (peer->device == (*ret_ctx)->device)
-		return CUDA_ERROR_INVALID_DEVICE;
+		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	*ret_bit = 1u << peer->device->ordinal;
 	return CUDA_SUCCESS;
 }
