@@ -105,14 +105,14 @@ static uint64_t devices_in_use(void)
 
 static bool device_publish(struct gs_device *device, CUdevice ordinal)
 {
-	bool first = false;
+	bool reachable = gs_device_all_peers(), first = false;
 	int state;
 
 	gsb_lock_acquire(&device_lock);
 	state = atomic_load(&devices[ordinal].state);
 	if (state == 0) {
 		devices[ordinal].device = *device;
-		atomic_init(&devices[ordinal].device.peers, devices_in_use());
+		atomic_init(&devices[ordinal].device.peers, reachable ? devices_in_use() : 0);
 		state = gs_device_bind(&devices[ordinal].device) == GS_OK ? 1 : -1;
 		atomic_store(&devices[ordinal].state, state);
 		if (state == 1 && ordinal >= atomic_load(&device_count))
@@ -259,7 +259,7 @@ static struct gs_context *context_free_slot(void)
 }
 
 /* The driver copies memory of cudaMalloc's own from and to any device of the process; mapped memory only where the
- * device of the copy has access. So all devices that are in use have it. */
+ * device of the copy has access. So all devices that are in use have it, where each can reach the others. */
 static void device_reaches_others(CUdevice ordinal)
 {
 	for (CUdevice other = 0; other < gs_device_count(); other++) {
