@@ -19,18 +19,6 @@ static size_t count_of(CUgraph graph, bool roots)
 	return count;
 }
 
-static size_t edges_of(CUgraph graph)
-{
-	size_t count = 0;
-
-#if CUDA_VERSION >= 13000
-	NEED(cuGraphGetEdges(graph, NULL, NULL, NULL, &count));
-#else
-	NEED(cuGraphGetEdges(graph, NULL, NULL, &count));
-#endif
-	return count;
-}
-
 static size_t info(CUstream stream, const CUgraphNode **nodes, CUgraph *graph)
 {
 	CUstreamCaptureStatus status;
@@ -104,7 +92,7 @@ static void update_dependencies(void)
 	NEED(cuMemsetD8Async(a, 7, BYTES, one));
 	NEED(cuStreamEndCapture(one, &graph));
 	WANT(count_of(graph, false), 3);
-	WANT(edges_of(graph), 2);
+	WANT(rule_edges(graph), 2);
 	NEED(cuGraphDestroy(graph));
 }
 
@@ -140,7 +128,7 @@ int main(void)
 	graph = capture();
 	WANT(count_of(graph, false), 4);
 	WANT(count_of(graph, true), 1);
-	WANT(edges_of(graph), 4);
+	WANT(rule_edges(graph), 4);
 	WANT(byte(a), 1);
 	NEED(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (int round = 0; round < 3; round++) {

@@ -45,4 +45,17 @@ static inline void rule_delay(CUstream stream, unsigned steps)
 	NEED(cuLaunchKernel(rule_kernel("sim_delay"), 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
 }
 
+/* Edges of a graph, in the words of the headers at hand. */
+static inline size_t rule_edges(CUgraph of)
+{
+	size_t count = 0;
+
+#if CUDA_VERSION >= 13000
+	NEED(cuGraphGetEdges(of, NULL, NULL, NULL, &count));
+#else
+	NEED(cuGraphGetEdges(of, NULL, NULL, &count));
+#endif
+	return count;
+}
+
 #endif
