@@ -96,7 +96,7 @@ help:
 ## make tidy        check arrows between rooms, file lengths, exported symbols, openings
 ## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings; FAULTS=full: then
 ##                  every driver call fails once with each likely error under many settings, which takes hours
-## make bench       how fast the simulated GPU is: operations a second under each policy, with and without gpushim
+## make bench       speed and memory beside other allocators on a GPU; without one, of the simulated GPU. Builds nothing
 ## make asan        unit and most preload tests under AddressSanitizer (ubsan, tsan: unit tests; tsan: threads)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make mutants     planted bugs are caught: hours (ONLY='pattern': some of them)
@@ -318,8 +318,8 @@ endif
 tidy: lib
 	@scripts/tidy
 
-bench: all
-	@scripts/sim-bench
+bench:
+	@scripts/bench
 
 asan ubsan tsan: toolkit
 	@$(MAKE) --no-print-directory $(jobs) BUILD=$@ lib check-lib sim tests

@@ -44,7 +44,7 @@ def table(name, macro, columns):
     version = re.search(r"#define CUDA_VERSION (\d+)", header("cuda.h"))[1]
     text = (f"#define CUDA_VERSION {version}\n#define CUDART_VERSION {version}\n#define {macro} @ {columns} @\n"
             f'#include "shim/api/{name}.def"\n')
-    done = subprocess.run([os.environ.get("CC", "gcc"), "-E", "-P", f"-I{TOP}", "-"], input=text, capture_output=True,
+    done = subprocess.run([*os.environ.get("CC", "gcc").split(), "-E", "-P", f"-I{TOP}", "-"], input=text, capture_output=True,
                           text=True, check=True)
     return [row.split() for row in re.findall(r"@([^@]*)@", done.stdout)]
 

@@ -73,5 +73,12 @@ run "$work/trace.csv" --api maybe
 check "a bad argument: usage, status 2" [ "$status" = 2 ]
 run "$work/trace.csv" --api sync --pending
 check "sync and pending: status 2" [ "$status" = 2 ]
+run "$work/trace.csv" --api torch
+check "PyTorch's allocator where there is none: one line, status 2" [ "$status $(wc -l <<<"$err")" = "2 1" ]
+run "$work/trace.csv" --outside --json --passes 1 <<<go
+check "outside: ready is said first" grep -q '^ready' <<<"$out"
+check "then the replay runs" has ops 5
+run "$work/trace.csv" --outside </dev/null
+check "outside, and nobody answers: status 2" [ "$status" = 2 ]
 echo "1..$count"
 exit $((failed > 0))

@@ -1,8 +1,8 @@
-/* trace-replay TRACE.csv[.gz] [--api async|sync] [--passes N] [--pending] [--json]
+/* trace-replay TRACE.csv[.gz] [--api async|sync|torch] [--passes N] [--pending] [--outside] [--json]
  *
- * Replays an allocation trace of a real program through the CUDA runtime: cudaMallocAsync and cudaFreeAsync, or
- * cudaMalloc and cudaFree. Says what an operation costs and what the process then holds on the device. Runs with and
- * without the shim, on a real or a simulated device.
+ * Replays an allocation trace of a real program through cudaMallocAsync and cudaFreeAsync, through cudaMalloc and
+ * cudaFree, or through PyTorch's allocator as PYTORCH_ALLOC_CONF chooses it (route.h). Says what an operation costs and
+ * what the process then holds on the device. Runs with and without the shim, on a real or a simulated device.
  *
  * What a trace is: trace.h. Free requested and free completed differ when another stream still used the block. With
  * --pending the replay keeps that: the free goes to a stream (a *lane*) that a gate keeps busy until c, so that the
@@ -10,7 +10,8 @@
  *
  * What the process holds: by the shim's own figures where it is loaded, because its cudaMemGetInfo counts idle memory
  * as free; otherwise what is missing from cudaMemGetInfo, looked at where most is live and at the end of each pass,
- * which is true only if nothing else uses the device. */
+ * which is true only if nothing else uses the device. With --outside somebody else looks: the line "ready" on standard
+ * output says that all is set up, and the replay begins when it reads a line. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -24,6 +25,7 @@
 #include <time.h>
 
 #include "shim/gpushim.h"
+#include "tests/tools/route.h"
 #include "tests/tools/trace.h"
 
 enum { MAX_LANES = 1024 };
@@ -41,8 +43,9 @@ struct lane {
 
 struct settings {
 	const char *path;
+	const struct route *route;
 	unsigned passes;
-	bool async, pending, json;
+	bool pending, outside, json;
 };
 
 struct figures {
@@ -167,13 +170,8 @@ static void block_alloc(struct replay *replay, const struct op *op)
 {
 	size_t size_bytes = op->size_bytes ? op->size_bytes : 1;
 	void **address = &replay->slots[op->id].address;
-	cudaError_t rc;
 
-	if (replay->settings->async)
-		rc = cudaMallocAsync(address, size_bytes, replay->streams[op->stream]);
-	else
-		rc = cudaMalloc(address, size_bytes);
-	if (rc != cudaSuccess) {
+	if (!replay->settings->route->alloc(address, size_bytes, replay->streams[op->stream])) {
 		*address = NULL;
 		replay->figures.failures++;
 		cudaGetLastError();
@@ -184,7 +182,6 @@ static void block_free(struct replay *replay, const struct op *op)
 {
 	struct slot *slot = &replay->slots[op->id];
 	cudaStream_t stream = replay->streams[op->stream];
-	cudaError_t rc;
 
 	if (!slot->address)
 		return;
@@ -194,10 +191,9 @@ static void block_free(struct replay *replay, const struct op *op)
 		slot->lane = lane + 1;
 		stream = replay->lanes[lane].stream;
 	}
-	rc = replay->settings->async ? cudaFreeAsync(slot->address, stream) : cudaFree(slot->address);
-	slot->address = NULL;
-	if (rc != cudaSuccess)
+	if (!replay->settings->route->free(slot->address, stream))
 		replay->figures.failures++;
+	slot->address = NULL;
 }
 
 static void block_complete(struct replay *replay, const struct op *op)
@@ -264,11 +260,22 @@ static double pass_run(struct replay *replay)
 	return (end - start - aside) / (double)ops;
 }
 
+/* Tells who samples from outside that the operations come next, and waits for the answer. */
+static void await_outside(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (int byte = 0; byte != '\n';) {
+		byte = getchar();
+		if (byte == EOF)
+			die("--outside: standard input ended before a line came");
+	}
+}
+
 static void replay_run(struct replay *replay)
 {
 	const struct settings *settings = replay->settings;
-	unsigned long long threshold = UINT64_MAX;
-	cudaMemPool_t pool;
+	const char *why;
 	size_t total_bytes;
 
 	replay->slots = calloc(replay->trace->id_count, sizeof(*replay->slots));
@@ -278,13 +285,13 @@ static void replay_run(struct replay *replay)
 	check(cudaFree(NULL), "cannot start CUDA");
 	for (unsigned i = 1; i < replay->trace->stream_count; i++)
 		check(cudaStreamCreateWithFlags(&replay->streams[i], cudaStreamNonBlocking), "cudaStreamCreate");
-	if (settings->async) {
-		check(cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool");
-		check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
-		      "cudaMemPoolSetAttribute");
-	}
+	why = settings->route->prepare();
+	if (why)
+		die("--api %s: %s", settings->route->name, why);
 	if (settings->pending)
 		lanes_prepare(replay);
+	if (settings->outside)
+		await_outside();
 	check(cudaMemGetInfo(&replay->free_bytes_before, &total_bytes), "cudaMemGetInfo");
 	for (unsigned pass = 0; pass < settings->passes; pass++) {
 		replay->figures.last_ns = pass_run(replay);
@@ -316,24 +323,28 @@ static void print_figures(const struct replay *replay)
 	else
 		printf("%s: %" PRIu64 " operations, %.0f ns each (first pass %.0f); held %.1f MiB = %.4f x %s; "
 		       "driver calls in the last pass: %s; %" PRIu64 " failures\n",
-		       replay->settings->async ? "async" : "sync", figures->ops, figures->last_ns, figures->first_ns,
+		       replay->settings->route->name, figures->ops, figures->last_ns, figures->first_ns,
 		       (double)figures->held_bytes / 1048576, ratio,
 		       replay->settings->pending ? "(live + pending)" : "live", driver_calls, figures->failures);
 }
 
+#define USAGE "trace-replay TRACE.csv[.gz] [--api async|sync|torch] [--passes N] [--pending] [--outside] [--json]"
+
 static struct settings parse_arguments(int count, char **words)
 {
-	struct settings settings = {.passes = 5, .async = true};
+	struct settings settings = {.passes = 5, .route = route_find("async")};
 
 	for (int i = 1; i < count; i++) {
 		const char *value = i + 1 < count ? words[i + 1] : "";
 
 		if (!strcmp(words[i], "--pending")) {
 			settings.pending = true;
+		} else if (!strcmp(words[i], "--outside")) {
+			settings.outside = true;
 		} else if (!strcmp(words[i], "--json")) {
 			settings.json = true;
-		} else if (!strcmp(words[i], "--api") && (!strcmp(value, "async") || !strcmp(value, "sync"))) {
-			settings.async = value[0] == 'a';
+		} else if (!strcmp(words[i], "--api") && route_find(value)) {
+			settings.route = route_find(value);
 			i++;
 		} else if (!strcmp(words[i], "--passes") && atoi(value) > 0) {
 			settings.passes = (unsigned)atoi(value);
@@ -341,15 +352,13 @@ static struct settings parse_arguments(int count, char **words)
 		} else if (words[i][0] != '-' && !settings.path) {
 			settings.path = words[i];
 		} else {
-			die("%s? usage: trace-replay TRACE.csv[.gz] [--api async|sync] [--passes N] [--pending] "
-			    "[--json]",
-			    words[i]);
+			die("%s? usage: " USAGE, words[i]);
 		}
 	}
 	if (!settings.path)
-		die("usage: trace-replay TRACE.csv[.gz] [--api async|sync] [--passes N] [--pending] [--json]");
-	if (settings.pending && !settings.async)
-		die("--pending needs --api async: cudaFree would wait for the streams that the replay keeps busy");
+		die("usage: " USAGE);
+	if (settings.pending && !settings.route->frees_on_any_stream)
+		die("--pending needs --api async: others do not free on a stream that the replay keeps busy");
 	return settings;
 }
 
