@@ -10,7 +10,8 @@
     script FOLDER/NAME          a test script
     victim NAME POLICY SEED     a model in tests/mutants, on the simulated driver alone
 
-A check passes or not; one that hangs has not passed."""
+A check passes or not; one that hangs has not passed. When the deadline of all of them passes, those under way end
+with OutOfTime."""
 import os
 import re
 import shutil
@@ -27,6 +28,10 @@ DIRECT_S = 60
 SCRIPT_S = 420
 
 
+class OutOfTime(Exception):
+    pass
+
+
 class Verdict:
     def __init__(self, passed, why=""):
         self.passed = passed
@@ -36,28 +41,6 @@ class Verdict:
 def environment(extra):
     drop = ("LD_PRELOAD", "GPUSHIM_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "MAKEFLAGS")
     return {**{key: value for key, value in os.environ.items() if key not in drop}, **extra}
-
-
-def execute(command, folder, extra, limit_s, stop=None):
-    """Status (None: hung) and output. With `stop` the command is ended as soon as that text is in its output."""
-    with tempfile.NamedTemporaryFile() as out:
-        child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                 start_new_session=True, env=environment(extra))
-        status, deadline = None, time.monotonic() + limit_s
-        while status is None and time.monotonic() < deadline:
-            try:
-                status = child.wait(0.2 if stop else limit_s)
-            except subprocess.TimeoutExpired:
-                with open(out.name, "rb") as so_far:
-                    if stop and stop in so_far.read():
-                        break
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        child.wait()
-        with open(out.name, "rb") as file:
-            return status, file.read().decode(errors="replace")
 
 
 def judge(status, output):
@@ -70,14 +53,42 @@ def judge(status, output):
 
 
 class Checks:
+    deadline = float("inf") # of all checks, by time.monotonic()
+
     def __init__(self, build):
         self.build = build
         self.extra = {}    # environment of the mutant
         self.expected = {} # what programs print without the shim
 
+    def execute(self, command, folder, extra, limit_s, stop=None):
+        """Status (None: hung) and output. With `stop` the command is ended as soon as that text is in its output."""
+        with tempfile.NamedTemporaryFile() as out:
+            deadline = min(time.monotonic() + limit_s, self.deadline)
+            if time.monotonic() >= deadline:
+                raise OutOfTime
+            child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
+                                     stderr=subprocess.STDOUT, start_new_session=True, env=environment(extra))
+            status = None
+            while status is None and time.monotonic() < deadline:
+                try:
+                    status = child.wait(0.2 if stop else max(deadline - time.monotonic(), 0))
+                except subprocess.TimeoutExpired:
+                    with open(out.name, "rb") as so_far:
+                        if stop and stop in so_far.read():
+                            break
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            child.wait()
+            if status is None and time.monotonic() >= self.deadline:
+                raise OutOfTime
+            with open(out.name, "rb") as file:
+                return status, file.read().decode(errors="replace")
+
     def sim(self, options, program, folder, extra=None):
-        return execute([TOP + "/scripts/sim-run", "--build", self.build, *options, "--", *program], folder,
-                       {**self.extra, **(extra or {})}, DIRECT_S)
+        return self.execute([TOP + "/scripts/sim-run", "--build", self.build, *options, "--", *program], folder,
+                            {**self.extra, **(extra or {})}, DIRECT_S)
 
     def as_without(self, options, program, extra):
         """The program prints and returns the same with the shim as without; the latter is asked once."""
@@ -119,7 +130,8 @@ class Checks:
                                QUIET))
 
     def unit(self, name):
-        return judge(*execute(["%s/tests/%s/test_%s" % (self.build, room_of(name), name)], TOP, self.extra, DIRECT_S))
+        path = "%s/tests/%s/test_%s" % (self.build, room_of(name), name)
+        return judge(*self.execute([path], TOP, self.extra, DIRECT_S))
 
     def victim(self, name, policy, seed):
         return judge(*self.sim(["--no-shim", "--policy", policy, "--seed", seed],
@@ -131,9 +143,8 @@ class Checks:
         path = "%s/tests/%s/test_%s" % (TOP, folder, test)
         path += ".sh" if os.path.exists(path + ".sh") else ".py"
         try:
-            status, output = execute([path], TOP, {**self.extra, "TOP": TOP, "BUILD": self.build, "TMPDIR": work,
-                                                   "PYTHONDONTWRITEBYTECODE": "1"}, SCRIPT_S,
-                                     stop=b"\nnot ok ")
+            extra = {"TOP": TOP, "BUILD": self.build, "TMPDIR": work, "PYTHONDONTWRITEBYTECODE": "1"}
+            status, output = self.execute([path], TOP, {**self.extra, **extra}, SCRIPT_S, stop=b"\nnot ok ")
         finally:
             shutil.rmtree(work, ignore_errors=True)
         failed = re.findall("(?m)^not ok [0-9]+ - (.*)", output)

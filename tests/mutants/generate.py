@@ -7,16 +7,18 @@
     key:FILE:..          one comparison of a field by which things are matched (FIELDS) is left out
 
 All of them are compiled into one library: each place asks whether the environment names its number. So there is one
-build, and then only checks to run. What is not caught must be in equivalent.txt, with the reason."""
+build, which without a number is its own control, and then only checks to run. What is not caught must be in
+equivalent.txt, with the reason."""
 import concurrent.futures
 import fnmatch
 import glob
 import os
 import re
+import threading
 import time
 
-from checks import Checks, seed_of
-from row import Row
+from checks import Checks, OutOfTime, seed_of
+from row import EQUIVALENT, UNFINISHED, Row
 from tree import TOP, Tree
 
 ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_device_idle|gsa_owner_gone|"
@@ -78,7 +80,7 @@ def ladder(name):
 
 
 def is_long(check):
-    """Left out by --quick."""
+    """Made last, and left out by --quick."""
     return check in ("torch", "mix starve 3", "unit allocator_faults") or (
         check.startswith("script ") and check != "script preload/kinds")
 
@@ -182,10 +184,19 @@ def table_symbols():
     """Each function of the table in the order of enum gs_fn, and whether it is a HOOK."""
     for line in read("shim/api/driver.def").splitlines():
         match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|HOOK), (\w+)\)$", line)
+        if line.startswith("DRV") and not match:
+            raise ValueError("generate.py cannot read this row: %s" % line)
         if match:
             yield match.group(2), match.group(4) == "HOOK"
             if match.group(1) == "DRV_TWIN":
                 yield match.group(2) + match.group(3), match.group(4) == "HOOK"
+
+
+def changed(text, old, new):
+    """Every `old` is `new`, and there is one."""
+    if old not in text:
+        raise ValueError("generate.py changes what is not there any more: %s" % old)
+    return text.replace(old, new)
 
 
 def entry_mutants(numbers):
@@ -194,13 +205,13 @@ def entry_mutants(numbers):
     for index, (symbol, is_hook) in enumerate(table_symbols()):
         if is_hook:
             numbers["hook:" + symbol] = 1000 + index
-    text = text.replace("gs_on_##handler(call, real GS_AFTER_COMMA arguments)",
-                        "(gsb_mutant == 1000 + (int)(call)->fn ? (real arguments) "
-                        ": gs_on_##handler(call, real GS_AFTER_COMMA arguments))")
+    text = changed(text, "gs_on_##handler(call, real GS_AFTER_COMMA arguments)",
+                   "(gsb_mutant == 1000 + (int)(call)->fn ? (real arguments) "
+                   ": gs_on_##handler(call, real GS_AFTER_COMMA arguments))")
     rows = re.findall(r'X\((\w+), "\w+", (\d), (\d), (\d)\)', read("shim/api/class.h"))
     for column, base in (("TIMED", 2000), ("TO_HOST", 2100), ("TAKES", 2200)):
         has = "GS_%s_##call_class" % column
-        text = text.replace(has, "(%s && gsb_mutant != %d + (int)GS_CLASS_##call_class)" % (has, base))
+        text = changed(text, has, "(%s && gsb_mutant != %d + (int)GS_CLASS_##call_class)" % (has, base))
         for index, row in enumerate(rows):
             if row[1 + ("TIMED", "TO_HOST", "TAKES").index(column)] == "1":
                 numbers["class:%s:%s" % (column.lower(), row[0])] = base + index
@@ -210,10 +221,11 @@ def entry_mutants(numbers):
 def conf_mutants(numbers):
     keys = re.findall(r"(?m)^GS_CONF_\w+\((\w+),", read("shim/core/conf.def"))
     text = read("shim/core/conf.c")
-    head = re.search(r"static bool row_set\([^{]*\)\n\{\n", text).group(0)
+    match = re.search(r"static bool row_set\([^{]*\)\n\{\n", text)
+    head = match.group(0) if match else "row_set()"
     for index, key in enumerate(keys):
         numbers["conf:" + key] = 3000 + index
-    text = text.replace(head, head + "\tif (gsb_mutant == 3000 + (int)(row - conf_rows))\n\t\treturn true;\n")
+    text = changed(text, head, head + "\tif (gsb_mutant == 3000 + (int)(row - conf_rows))\n\t\treturn true;\n")
     return '#include "shim/base/mutant.h"\n' + text
 
 
@@ -240,10 +252,15 @@ def mutants():
     return files, numbers
 
 
-def build():
+def build(built):
     """The tree with all mutants in it, and their numbers by name."""
     files, numbers = mutants()
-    tree = Tree("generated")
+    tree = Tree("generated", built)
+    if built:
+        for path, text in files.items():
+            if not os.path.exists(os.path.join(tree.root, path)) or tree.read(path) != text:
+                raise ValueError("%s of the built tree is not of these sources; leave --built out" % path)
+        return tree, numbers
     objects = {"build/check/" + path[:-2] + suffix for path in files for suffix in (".o", ".d")}
     tree.sync(leave=set(files) | objects | {"build/check/libgpushim.so", "build/check/libgpushim_check.a"})
     for path, text in files.items():
@@ -265,31 +282,54 @@ def equivalents():
     return rows
 
 
-def judge(tree, control, name, number, texts):
-    """Runs the ladder on one mutant."""
-    checks = Checks(tree.build)
-    checks.expected = control.checks.expected
-    checks.extra = {"GSB_MUTANT": str(number)}
-    start = time.monotonic()
-    for text in texts:
-        verdict = checks.run(text)
-        if not verdict.passed and control.confirm(text):
-            return Row(name, text, seed_of(text), time.monotonic() - start, verdict.why)
-    for pattern, reason in equivalents():
-        if fnmatch.fnmatchcase(name, pattern):
-            return Row(name, "equivalent", "-", time.monotonic() - start, reason)
-    return Row(name, None, "-", time.monotonic() - start, "all checks passed")
+class Trial:
+    """One mutant and its checks, which several threads may make at once; the row is shown when its fate is known."""
+
+    def __init__(self, name, number, texts, control):
+        self.name, self.texts, self.control = name, texts, control
+        self.checks = Checks(control.tree.build)
+        self.checks.expected = control.checks.expected
+        self.checks.extra = {"GSB_MUTANT": str(number)}
+        self.lock = threading.Lock()
+        self.row = None
+        self.seconds, self.passed, self.ended = 0.0, 0, 0
+
+    def run(self, texts):
+        for text in texts:
+            start = time.monotonic()
+            try:
+                verdict = self.checks.run(text) if self.row is None else None
+                failed = verdict is not None and not verdict.passed and self.control.confirm(text)
+            except OutOfTime:
+                verdict = None
+            with self.lock:
+                self.seconds += time.monotonic() - start
+                self.ended += 1
+                self.passed += verdict is not None and not failed
+                if self.row is None and verdict is not None and failed:
+                    self.settle(text, verdict.why, seed_of(text))
+                elif self.row is None and self.ended == len(self.texts):
+                    self.settle(*self.uncaught())
+
+    def uncaught(self):
+        if self.passed < len(self.texts):
+            return UNFINISHED, "%d of %d checks passed" % (self.passed, len(self.texts))
+        for pattern, reason in equivalents():
+            if fnmatch.fnmatchcase(self.name, pattern):
+                return EQUIVALENT, reason
+        return None, "all %d checks passed" % len(self.texts)
+
+    def settle(self, caught, why, seed="-"):
+        self.row = Row(self.name, caught, seed, self.seconds, why)
+        self.row.show()
 
 
-def run(only, control, quick):
-    tree, numbers = build()
-    names = [name for name in numbers if fnmatch.fnmatchcase(name, only)]
-    ladders = {name: [text for text in ladder(name) if not (quick and is_long(text))] for name in names}
-    for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
-        tree.prepare(text)
-    rows = []
-    with concurrent.futures.ThreadPoolExecutor(2) as workers:
-        for row in workers.map(lambda name: judge(tree, control, name, numbers[name], ladders[name]), ladders):
-            row.show()
-            rows.append(row)
-    return rows
+def run(trials, jobs):
+    """The short checks of all, each mutant's in turn until one fails; then the long ones of those still uncaught, each
+    by itself, so that no processor is idle at the end."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
+        parts = [(trial, [text for text in trial.texts if not is_long(text)]) for trial in trials]
+        parts += [(trial, [text]) for trial in trials for text in trial.texts if is_long(text)]
+        for done in [workers.submit(trial.run, part) for trial, part in parts]:
+            done.result()
+    return [trial.row for trial in trials]

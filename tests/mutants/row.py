@@ -1,4 +1,6 @@
 """One line of the table: a mutant and what became of it."""
+EQUIVALENT = "equivalent"
+UNFINISHED = "UNFINISHED"
 
 
 class Row:
@@ -6,5 +8,14 @@ class Row:
         self.name, self.caught, self.seed, self.seconds, self.why = name, caught, seed, seconds, why
 
     def show(self):
-        print("%-44s %-34s %4s %6.1f s  %s" % (self.name, self.caught or "NOT CAUGHT", self.seed, self.seconds,
-                                               self.why), flush=True)
+        row = (self.name, self.caught or "NOT CAUGHT", self.seed, self.seconds, self.why)
+        print("%-44s %-34s %4s %6.1f s  %s\n" % row, end="", flush=True) # whole, whoever else prints
+
+
+def settled(path, names):
+    """Those of the names that a table shown earlier has, but for unfinished ones."""
+    with open(path) as file:
+        lines = file.read().splitlines()
+    starts = {"%-44s " % name: name for name in names}
+    return {name for start, name in starts.items() for line in lines
+            if line.startswith(start) and not line[len(start):].startswith(UNFINISHED)}

@@ -2,21 +2,28 @@
 """Planted bugs are caught: builds each mutant and puts it to its checks until one fails.
 
     tests/mutants/run.py [--only PATTERN] [--hand] [--generated] [--sample] [--list] [--quick]
+                         [--prepare | --built] [--jobs N] [--limit SECONDS] [--after FILE]
 
---list only shows them, and whether each applies; --quick leaves long checks out for the generated ones. Otherwise
-prints a row for each mutant as it is done, and at last "N mutants, N caught". Ends with 0 if all that are not known to
-be equivalent were caught, with 1 if one was not, with 2 if a mutant does not apply or build, or if a check
-fails without one (it then counts for nothing). Wants `make all` to be done; `make mutants` does both."""
+--list only shows them, and whether each applies. Otherwise prints a row for each mutant as it is done, and at last
+"N mutants, N caught". Ends with 0 if all that are not known to be equivalent were caught, with 1 if one was not or is
+not finished, with 2 if a mutant does not apply or build, or if a check fails without one (it then counts for nothing).
+Wants `make all` to be done; `make mutants` does both.
+
+Of the generated ones, --jobs N checks N at a time (default: as many as there are processors) and --quick leaves long
+checks out. They alone can be checked on another machine, without a compiler: --prepare builds all that they need and checks
+none; --built takes a copy of the sources and of build/ as it is, and builds nothing. --limit ends all checks when
+SECONDS have passed; --after leaves out the mutants that a table printed earlier has settled."""
 import argparse
 import fnmatch
+import os
 import sys
 import threading
 import time
 
 import generate
 import hand
-from checks import Checks, seed_of
-from row import Row
+from checks import Checks, OutOfTime, seed_of
+from row import EQUIVALENT, UNFINISHED, Row, settled
 from tree import TOP, BuildError, Tree
 
 SAMPLE = ["free-is-idle-at-once", "lock-order-inverted", "replay-stale-argument"]
@@ -26,17 +33,18 @@ class Control:
     """The checks without a mutant. A failure counts only if the same check passes here, which is asked once; one that
     passes on any mutant passes."""
 
-    def __init__(self, name):
-        self.tree = Tree(name)
-        self.checks = Checks(self.tree.build)
+    def __init__(self, tree):
+        self.tree = tree
+        self.checks = Checks(tree.build)
         self.passed = {}
         self.bad = []
         self.lock = threading.Lock()
-        self.tree.sync()
-        self.tree.make_shim()
+        self.locks = {}
 
     def confirm(self, text):
         with self.lock:
+            lock = self.locks.setdefault(text, threading.Lock())
+        with lock:
             if text not in self.passed:
                 self.tree.prepare(text)
                 self.passed[text] = self.checks.run(text)
@@ -56,8 +64,11 @@ def try_checks(tree, checks, texts, control):
     return None, "all %d checks passed" % len(texts)
 
 
-def run_hand(mutants, control):
+def run_hand(mutants):
     tree = Tree("hand")
+    control = Control(Tree("hand-control"))
+    control.tree.sync()
+    control.tree.make_shim()
     checks = Checks(tree.build)
     checks.expected = control.checks.expected
     rows = []
@@ -69,13 +80,31 @@ def run_hand(mutants, control):
             if not mutant.is_victim:
                 tree.make_shim()
             caught, why = try_checks(tree, checks, mutant.checks, control)
+        except OutOfTime:
+            caught, why = UNFINISHED, ""
         except BuildError as error:
             raise ValueError("%s does not build:\n%s" % (mutant.name, error)) from error
         rows.append(Row(mutant.name + (" (victim)" if mutant.is_victim else ""), caught,
                         seed_of(caught) if caught else "-", time.monotonic() - start, why))
         rows[-1].show()
     tree.sync()
-    return rows
+    return rows, control
+
+
+def run_generated(options):
+    tree, numbers = generate.build(options.built)
+    names = [name for name in numbers if fnmatch.fnmatchcase(name, options.only)]
+    if options.after:
+        names = [name for name in names if name not in settled(options.after, names)]
+    ladders = {name: [text for text in generate.ladder(name) if not (options.quick and generate.is_long(text))]
+               for name in names}
+    for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
+        tree.prepare(text)
+    control = Control(tree)
+    if options.prepare:
+        return [], control
+    trials = [generate.Trial(name, numbers[name], texts, control) for name, texts in ladders.items()]
+    return generate.run(trials, options.jobs), control
 
 
 def show_list():
@@ -97,35 +126,52 @@ def main():
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--prepare", action="store_true")
+    parser.add_argument("--built", action="store_true")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--limit", type=float, default=float("inf"))
+    parser.add_argument("--after")
     options = parser.parse_args()
-    both = options.hand == options.generated
+    hands = options.hand or options.sample or not options.generated
+    generated = options.generated or not (options.hand or options.sample)
+    if options.prepare or options.built:
+        hands, generated = False, True
     patterns = SAMPLE if options.sample else [options.only]
     rows, controls = [], []
+    Checks.deadline = time.monotonic() + options.limit
 
     try:
         if options.list:
             show_list()
             return
         mutants = [mutant for mutant in hand.read() if any(fnmatch.fnmatch(mutant.name, p) for p in patterns)]
-        if mutants and (both or options.hand):
-            controls.append(Control("hand-control"))
-            rows += run_hand(mutants, controls[-1])
-        if not options.sample and (both or options.generated):
-            controls.append(Control("generated-control"))
-            rows += generate.run(options.only, controls[-1], options.quick)
+        if hands and mutants:
+            made, control = run_hand(mutants)
+            rows += made
+            controls.append(control)
+        if generated:
+            made, control = run_generated(options)
+            rows += made
+            controls.append(control)
     except ValueError as error:
         print(error)
         sys.exit(2)
+    if options.prepare:
+        return
     if not rows:
         sys.exit("no mutant of that name")
-    missed = [row for row in rows if not row.caught]
-    equivalent = [row for row in rows if row.caught == "equivalent"]
+    missed = [row for row in rows if row.caught is None]
+    unfinished = [row for row in rows if row.caught == UNFINISHED]
+    equivalent = [row for row in rows if row.caught == EQUIVALENT]
     if equivalent:
         print("%d are equivalent to no mutant, as equivalent.txt says" % len(equivalent))
-    print("%d mutants, %d caught" % (len(rows) - len(equivalent), len(rows) - len(equivalent) - len(missed)))
+    if unfinished:
+        print("%d are not finished" % len(unfinished))
+    count = len(rows) - len(equivalent) - len(unfinished)
+    print("%d mutants, %d caught" % (count, count - len(missed)))
     if any(control.bad for control in controls):
         sys.exit(2)
-    sys.exit(1 if missed else 0)
+    sys.exit(1 if missed or unfinished else 0)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@ that it was copied from. Only what a mutation changes is compiled again, and syn
 
 The folder build/ in it has the mutated shim as libgpushim.so (with assertions and fault points) and the unit tests
 linked to it; one process uses it at a time. The simulated driver, the test programs and the report tool are those of
-the real build folder."""
+the real build folder, found by relative links, so that all of it can be carried elsewhere. A tree that is built, there
+or here, is taken as it is."""
 import fcntl
 import os
 import shutil
@@ -29,7 +30,7 @@ def target_of(check):
     return (kind, "mutants/rt_victim_" + words[0]) if kind == "victim" else (None, None)
 
 
-class BuildError(Exception):
+class BuildError(ValueError):
     pass
 
 
@@ -52,9 +53,12 @@ def same(path, other):
 
 
 class Tree:
-    def __init__(self, name):
+    def __init__(self, name, built=False):
         self.root = os.path.join(BUILD, "mutants", name)
         self.build = os.path.join(self.root, "build")
+        self.built = built
+        if built and not os.path.exists(os.path.join(self.build, "check/libgpushim.so")):
+            raise ValueError("nothing is built in %s; leave --built out" % self.root)
         os.makedirs(os.path.join(self.build, "tests"), exist_ok=True)
         self.lock = open(os.path.join(self.root, ".lock"), "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
@@ -68,11 +72,12 @@ class Tree:
         for name in os.listdir(os.path.join(BUILD, "tests")):
             if name not in OWN_TESTS:
                 self.link(os.path.join(BUILD, "tests", name), os.path.join(self.build, "tests", name))
-        self.link("check/libgpushim.so", os.path.join(self.build, "libgpushim.so"))
+        self.link(os.path.join(self.build, "check/libgpushim.so"), os.path.join(self.build, "libgpushim.so"))
 
     @staticmethod
     def link(target, path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        target = os.path.relpath(target, os.path.dirname(path))
         if os.path.islink(path) and os.readlink(path) == target:
             return
         if os.path.islink(path):
@@ -127,6 +132,8 @@ class Tree:
         kind, name = target_of(check)
         if name is None or os.path.exists(os.path.join(self.build, "tests", name)):
             return
+        if self.built:
+            raise ValueError("%s is not built in %s" % (name, self.root))
         if kind == "unit":
             self.make("build/tests/" + name)
         else:
