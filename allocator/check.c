@@ -49,10 +49,10 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 	gsb_assert((block->tag != NULL) == (block->state == GSA_BLOCK_PENDING));
 	gsb_assert(block->free_serial <= allocator->free_serial);
 	totals->state_bytes[block->state] += block->size_bytes;
-	totals->state_count[block->state]++;
+	totals->state_count[block->state] += !block->retired;
 	switch (block->state) {
 	case GSA_BLOCK_LIVE:
-		gsb_assert(block->asked_bytes > 0 && block->asked_bytes <= block->size_bytes);
+		gsb_assert((block->asked_bytes > 0) != block->retired && block->asked_bytes <= block->size_bytes);
 		totals->asked_bytes += block->asked_bytes;
 		totals->asked_by_bytes[block->origin] += block->asked_bytes;
 		break;

@@ -12,9 +12,7 @@ static bool within(const struct gsa_handle *handle, const struct gsa_block *bloc
 	return handle->address >= block->address && handle->address + handle->size_bytes <= gsa_block_end(block);
 }
 
-/* Cuts the handle's memory out of the idle block that it lies in and detaches it; NULL when there is no node. ALLOCATOR
- * lock held, as for all of these that are static. */
-static struct gsa_block *detach(struct gsa *allocator, struct gsa_block *block, const struct gsa_handle *handle)
+struct gsa_block *gsa_evict_detach(struct gsa *allocator, struct gsa_block *block, const struct gsa_handle *handle)
 {
 	if (gsb_slab_reserve(&allocator->block_slab, 2) != GS_OK)
 		return NULL;
@@ -26,9 +24,7 @@ static struct gsa_block *detach(struct gsa *allocator, struct gsa_block *block, 
 	return block;
 }
 
-/* Unmaps the memory of a detached block, which is one handle's; the lock is let go meanwhile. The handle leaves the map
- * and its node is the caller's. If the driver does not want to, all is as before. */
-static int evict(struct gsa *allocator, struct gsa_block *block, struct gsa_handle *handle)
+int gsa_evict_unmap(struct gsa *allocator, struct gsa_block *block, struct gsa_handle *handle)
 {
 	struct gsa_segment *segment = block->segment;
 	uint64_t address = handle->address;
@@ -84,7 +80,8 @@ bool gsa_evict_pays(struct gsa *allocator, uint64_t size_bytes)
 	       (allocator->ops.now_ns(allocator->device) - allocator->start_ns) / GSA_MOVES_SHARE;
 }
 
-/* The first handle of at most most_bytes that lies in an idle block outside the span, the smallest blocks first. */
+/* The first handle of at most most_bytes that lies in an idle block outside the span, the smallest blocks first.
+ * ALLOCATOR lock held, as for all of these that are static. */
 static struct gsa_handle *find_spare(struct gsa *allocator, uint64_t most_bytes, uint64_t from, uint64_t to,
 				     struct gsa_block **ret_block)
 {
@@ -98,7 +95,8 @@ static struct gsa_handle *find_spare(struct gsa *allocator, uint64_t most_bytes,
 			if (block->address < to && from < gsa_block_end(block))
 				continue;
 			handle = gsa_map_ceiling(&allocator->handles, block->address);
-			while (handle != NULL && within(handle, block) && handle->size_bytes > most_bytes)
+			while (handle != NULL && within(handle, block) &&
+			       (handle->size_bytes > most_bytes || handle->in_place))
 				handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes);
 			if (handle != NULL && within(handle, block)) {
 				*ret_block = block;
@@ -118,8 +116,8 @@ struct gsa_handle *gsa_evict_gather(struct gsa *allocator, uint64_t size_bytes, 
 	uint64_t bytes = 0;
 
 	while (bytes < size_bytes && (handle = find_spare(allocator, size_bytes - bytes, from, to, &block)) != NULL) {
-		block = detach(allocator, block, handle);
-		if (block == NULL || evict(allocator, block, handle) != GS_OK)
+		block = gsa_evict_detach(allocator, block, handle);
+		if (block == NULL || gsa_evict_unmap(allocator, block, handle) != GS_OK)
 			break;
 		handle->next = spares;
 		spares = handle;
@@ -157,8 +155,8 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
 		handle = find_last(allocator, pool, cursor, &block);
-	if (handle != NULL && (block = detach(allocator, block, handle)) != NULL &&
-	    evict(allocator, block, handle) == GS_OK) {
+	if (handle != NULL && (block = gsa_evict_detach(allocator, block, handle)) != NULL &&
+	    gsa_evict_unmap(allocator, block, handle) == GS_OK) {
 		size_bytes = handle->size_bytes;
 		handle->next = NULL;
 		allocator->stats.trims++;

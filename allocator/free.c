@@ -4,6 +4,7 @@
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/segment.h"
+#include "allocator/share.h"
 #include "allocator/tag.h"
 #include "shim/base/err.h"
 
@@ -25,6 +26,8 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	gsa_live_leave(allocator, block);
 	if (exact) {
 		gsa_plain_forget(allocator, block);
+	} else if (block->shared) {
+		gsa_share_retire(allocator, block);
 	} else {
 		struct gsa_tag *tag = gsa_tag_for(allocator, stream);
 
@@ -105,11 +108,14 @@ static void free_live_of(struct gsa *allocator, uint64_t owner, size_t *live_cou
 {
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
 		for (struct gsa_block *block = allocator->first[pool]; block != NULL; block = block->next) {
-			if (block->state != GSA_BLOCK_LIVE || block->owner != owner ||
+			if (block->state != GSA_BLOCK_LIVE || block->retired || block->owner != owner ||
 			    block->origin != GSA_ORIGIN_LEGACY)
 				continue;
 			gsa_live_leave(allocator, block);
-			block = gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
+			if (block->shared)
+				gsa_share_retire(allocator, block);
+			else
+				block = gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
 			++*live_count;
 		}
 }
@@ -130,6 +136,7 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)
 	}
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
+	gsa_share_sweep(allocator);
 	while (buried != NULL) {
 		struct gsa_block *block = buried;
 

@@ -52,7 +52,7 @@ static void visit_block(const struct gsa_visitor *visitor, const struct gsa_bloc
 
 	if (block->state != GSA_BLOCK_UNMAPPED && visitor->block != NULL) {
 		gsa_live_describe(block, &info);
-		visitor->block(visitor->user, block->state, &info);
+		visitor->block(visitor->user, block->retired ? GSA_BLOCK_PENDING : block->state, &info);
 	}
 }
 

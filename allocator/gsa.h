@@ -63,6 +63,7 @@ struct gsa_block_info {
 	uint64_t time_ns;         /* of the allocation, from now_ns */
 	enum gsa_origin origin;
 	bool plain;               /* in a plain segment */
+	bool shared;              /* gsa_share was called for it, and it is not plain */
 	uint32_t stack;
 	uint32_t thread;
 	uint64_t stream_id;       /* of the allocation; 0 for legacy */
@@ -98,6 +99,16 @@ struct gsa_handle_span {
 };
 size_t gsa_block_handles(struct gsa *allocator, uint64_t address, struct gsa_handle_span *spans, size_t capacity,
 			 uint64_t *ret_offset_bytes);
+
+/* Others know the physical memory of the live block at or around the address. GS_E_NOT_FOUND: there is none.
+ * gsa_share: another process or device maps it, maybe for longer than the block lives. Once freed it is never used
+ * again: it is unmapped and given back when its handles hold nothing else (a plain allocation: at the free).
+ * gsa_hold: somebody may look it up by its address, also later. Its handles are not mapped elsewhere. */
+int gsa_share(struct gsa *allocator, uint64_t address);
+int gsa_hold(struct gsa *allocator, uint64_t address);
+
+/* Gives back what was shared and freed, as far as it is idle by now. Does not wait. */
+void gsa_share_sweep(struct gsa *allocator);
 
 /* Before the stream's handle becomes invalid: memory tagged with it must not be stranded. */
 void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream);

@@ -27,6 +27,7 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 	    .time_ns = block->time_ns,
 	    .origin = block->origin,
 	    .plain = block->segment->kind == GSA_SEGMENT_PLAIN,
+	    .shared = block->shared,
 	    .stack = block->stack,
 	    .thread = block->thread,
 	    .stream_id = block->stream_id,
@@ -92,7 +93,7 @@ struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
 {
 	struct gsa_block *block = block_at(allocator, address);
 
-	return block != NULL && block->state == GSA_BLOCK_LIVE ? block : NULL;
+	return block != NULL && block->state == GSA_BLOCK_LIVE && !block->retired ? block : NULL;
 }
 
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block)

@@ -17,6 +17,7 @@
 #include "allocator/grow.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
+#include "allocator/share.h"
 #include "shim/base/err.h"
 
 /* How often fences just recorded are asked again before new memory is made: some 10 us of a driver's time, where new
@@ -147,6 +148,7 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 {
 	int error = GS_E_NOT_FOUND;
 
+	gsa_share_sweep(allocator);
 	if (want->pool != GSA_POOL_PLAIN)
 		error = serve_pending(allocator, want, ret_info);
 	if (error == GS_E_NOT_FOUND)
@@ -172,5 +174,6 @@ bool gsa_wait(struct gsa *allocator)
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	gsa_fences_gather(allocator, 0);
+	gsa_share_sweep(allocator);
 	return trim(allocator, keep_bytes);
 }

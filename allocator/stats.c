@@ -16,7 +16,7 @@ static inline void move(struct gsa_stats *stats, const struct gsa_block *block, 
 {
 	switch (block->state) {
 	case GSA_BLOCK_LIVE:
-		gauge_move(&stats->live_count, enter, 1);
+		gauge_move(&stats->live_count, enter, !block->retired);
 		gauge_move(&stats->rounded_bytes, enter, block->size_bytes);
 		gauge_move(&stats->allocated_bytes, enter, block->asked_bytes);
 		gauge_move(block->origin == GSA_ORIGIN_LEGACY ? &stats->allocated_legacy_bytes

@@ -19,6 +19,7 @@
  *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments
  *   every block of the arena is in `starts`; every one that is not LIVE is in exactly one set of bins: its tag's, `idle`
  *   or `holes`
+ *   a block that is retired counts as LIVE, with nothing asked for, until it is unmapped (share.h)
  *   two neighbours of one segment are never free and alike (same state, same tag)
  *   in a tag the queue is ordered by free_serial; no free_serial is above the allocator's
  *
@@ -105,6 +106,7 @@ struct gsa_handle {
 	uint64_t size_bytes;
 	uint64_t value;		 /* the driver's */
 	bool made;		 /* value is physical memory */
+	bool in_place;		 /* never mapped anywhere else */
 	struct gsa_handle *next; /* of a growth under way, or of spares */
 };
 
@@ -115,13 +117,15 @@ struct gsa_block {
 	struct gsa_block *prev;	     /* neighbours in the pool; NULL at its ends and for plain */
 	struct gsa_block *next;
 	enum gsa_block_state state;
+	bool shared;  /* LIVE: somebody else may have its memory mapped, or will */
+	bool retired; /* LIVE in the chain, but freed: waits in `retired` for its handles to be given back */
 
 	struct gsa_block *bin_prev; /* free: in its bin */
 	struct gsa_block *bin_next;
 
 	/* PENDING */
 	struct gsa_tag *tag;
-	struct gsa_block *queue_prev; /* the tag's queue, oldest free first */
+	struct gsa_block *queue_prev; /* the tag's queue, oldest free first; retired: all of these, in any order */
 	struct gsa_block *queue_next;
 
 	/* Of the last free: */
@@ -197,6 +201,7 @@ struct gsa {
 	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */
 	struct gsa_tag *tags[GSA_TAG_BUCKETS];
 	struct gsa_fence *spent; /* fences to give back to the driver */
+	struct gsa_block *retired;
 	uint64_t round;
 	uint64_t alloc_serial;
 	uint64_t free_serial;

@@ -213,6 +213,8 @@ int gs_ipc_export(const struct gs_device *device, const struct gsa_block_info *b
 
 	if (error == GS_OK)
 		error = ensure_server();
+	if (error == GS_OK)
+		error = gsa_share(device->allocator, block->address);
 	if (error == GS_OK) {
 		handle.nonce = gs_ipc_nonce();
 		memcpy(handle.uuid, device->uuid, sizeof(handle.uuid));

@@ -11,12 +11,16 @@ CUresult gs_on_cuIpcGetMemHandle(struct gs_call *call, PFN_cuIpcGetMemHandle_v40
 {
 	struct gsa_block_info block;
 	const struct gs_device *device = pHandle != NULL && dptr != 0 ? gs_device_of(dptr, &block) : NULL;
+	CUresult result;
 
 	(void)call;
 	if (device != NULL && !block.plain && block.origin == GSA_ORIGIN_LEGACY &&
 	    gs_ipc_export(device, &block, pHandle) == GS_OK)
 		return CUDA_SUCCESS;
-	return real(pHandle, dptr);
+	result = real(pHandle, dptr);
+	if (result == CUDA_SUCCESS && device != NULL)
+		gsa_share(device->allocator, block.address);
+	return result;
 }
 
 /* INVALID_CONTEXT is what the driver says to the process that made the handle. */

@@ -229,6 +229,15 @@ static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
 	return result;
 }
 
+/* Memory that others map is given back rather than used again, at once if that is possible (H13). */
+static CUresult shared_freed(const struct gs_device *device, const struct gsa_block_info *block, bool wait)
+{
+	CUresult result = wait && !gs_order_capturing() ? wait_for_owner(device, block->owner) : CUDA_SUCCESS;
+
+	gsa_share_sweep(device->allocator);
+	return result;
+}
+
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
 	struct gsa_block_info block;
@@ -241,6 +250,8 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 		return result;
 	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {
 		gs_note_free(device, &block, 0);
+		if (block.shared)
+			return shared_freed(device, &block, true);
 		return ran_ahead(device) ? wait_for_owner(device, block.owner) : CUDA_SUCCESS;
 	}
 	if (dptr != 0 && gs_device_holds(dptr))
@@ -270,11 +281,12 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 	    (*ret_result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
 		return true;
 	device = gs_device_free(address, stream, &block);
-	if (device != NULL)
-		gs_note_free(device, &block, stream != NULL ? stream->id : 0);
-	else if (!gs_device_holds(address))
-		return false;
-	*ret_result = device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	if (device == NULL) {
+		*ret_result = CUDA_ERROR_INVALID_VALUE;
+		return gs_device_holds(address);
+	}
+	gs_note_free(device, &block, stream != NULL ? stream->id : 0);
+	*ret_result = block.shared ? shared_freed(device, &block, false) : CUDA_SUCCESS;
 	return true;
 }
 

@@ -168,6 +168,53 @@ static void freed_importer(void)
 	tell_ready();
 }
 
+/* --- Freed by the exporter while it is open: the importer's bytes stay, whatever the exporter allocates then (H13). */
+
+enum { LATER = 16 };
+
+static void kept_exporter(void)
+{
+	static const size_t kept_sizes[] = {1000, 5 * MIB};
+
+	for (unsigned i = 0; i < 2; i++) {
+		void *neighbour = device_alloc(1000, 1), *block = device_alloc(kept_sizes[i], 2), *later[LATER];
+		cudaIpcMemHandle_t handle = tell_handle(block);
+
+		hear_ready();
+		CUDA(cudaFree(block));
+		GIVES(cudaFree(block), cudaErrorInvalidValue);
+		GIVES(cudaIpcGetMemHandle(&handle, block), cudaErrorInvalidValue);
+		for (unsigned k = 0; k < LATER; k++)
+			later[k] = device_alloc(kept_sizes[i], 3);
+		CHECK(holds(neighbour, 1000, 1));
+		tell_ready();
+		hear_ready();
+		for (unsigned k = 0; k < LATER; k++) {
+			CHECK(holds(later[k], kept_sizes[i], 3));
+			CUDA(cudaFree(later[k]));
+		}
+		CUDA(cudaFree(neighbour));
+	}
+}
+
+static void kept_importer(void)
+{
+	static const size_t kept_sizes[] = {1000, 5 * MIB};
+
+	for (unsigned i = 0; i < 2; i++) {
+		void *block;
+
+		CUDA(ipc_open(&block, hear_handle()));
+		tell_ready();
+		hear_ready();
+		CHECK(holds(block, kept_sizes[i], 2));
+		fill(block, kept_sizes[i], 4);
+		CHECK(holds(block, kept_sizes[i], 4));
+		CUDA(cudaIpcCloseMemHandle(block));
+		tell_ready();
+	}
+}
+
 /* --- Both directions at once, from several threads. */
 
 enum { THREADS = 4, BLOCKS = 12 };
@@ -272,6 +319,7 @@ static const struct scenario scenarios[] = {
 	{"interior", interior_exporter, interior_importer},
 	{"twice", twice_exporter, twice_importer},
 	{"freed", freed_exporter, freed_importer},
+	{"kept", kept_exporter, kept_importer},
 	{"both", both_sides, both_sides},
 	{"leak", leak_exporter, leak_importer},
 	{"legacy", legacy_exporter, legacy_importer},

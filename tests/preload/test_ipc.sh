@@ -29,6 +29,8 @@ case $BUILD in
 esac
 scenario rt_ipc freed 'freed before it is opened'
 is 'freed: nothing is printed' "$(cat "$errors")" ''
+scenario rt_ipc kept 'freed while it is open: its memory is nobody else'"'"'s (H13)'
+scenario rt_ipc kept 'the same with one handle a segment' expandable_segments:False
 scenario rt_ipc both 'both directions at once, four threads each'
 scenario rt_ipc leak 'no descriptor is left behind'
 scenario rt_ipc legacy 'plain memory and foreign handles go to the driver' ipc:legacy
