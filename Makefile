@@ -97,7 +97,7 @@ help:
 ## make soak        SEED=1 ROUNDS=100: random programs with and without gpushim, under many settings; FAULTS=full: then
 ##                  every driver call fails once with each likely error under many settings, which takes hours
 ## make bench       speed and memory beside other allocators on a GPU; without one, of the simulated GPU. Builds nothing
-## make asan        unit and most preload tests under AddressSanitizer (ubsan, tsan: unit tests; tsan: threads)
+## make asan        unit and most preload tests under AddressSanitizer (ubsan: likewise; tsan: unit tests, threads)
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make mutants     planted bugs are caught: hours (ONLY='pattern': some of them)
 ## make install     PREFIX=/usr/local DESTDIR=
@@ -111,7 +111,7 @@ toolkit:
 lib: $(O)/libgpushim.so
 check-lib: $(O)/check/libgpushim.so
 report: $(O)/gpushim-report
-sim: $(O)/sim/libcuda.so.1 $(O)/sim/libsimthreads.so $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
+sim: $(O)/sim/libcuda.so.1 $(O)/sim/12040/libcuda.so.1 $(O)/sim/libsimthreads.so $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12
 tests: $(torch_lib) $(stack_probe) $(stack_prog) $(stack_lib) $(unit_bin) $(prog_bin) $(proglib_bin) $(tool_bin)
 tests: $(soak_bin)
 libs: $(O)/lib/.copied $(O)/lib/.copied-tests
@@ -182,6 +182,15 @@ $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,--build-id -Wl,-Bsymbolic -Wl,-z,defs \
 	  $(addprefix -Wl$(comma)--version-script=,$(wildcard tests/sim/cuda/libcuda.map)) -ldl -lpthread
 	@ln -sf libcuda.so.1 $(O)/sim/libcuda.so
+
+# The driver as it was before 12.5: without the functions that came later, for whoever looks them up by symbol.
+$(O)/sim/12040/libcuda.so.1: $(sim_obj) tests/sim/cuda/driver_names.def
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@awk -F '[(,]' 'BEGIN { print "{ global: *; local:" } /^SIM_FN/ && $$4 > 12040 { print $$2 ";" } END { print "};" }' \
+	  tests/sim/cuda/driver_names.def >$(@D)/libcuda.map
+	$(Q)$(CC) -shared -o $@ $(sim_obj) $(SAN) -Wl,-soname,libcuda.so.1 -Wl,--build-id -Wl,-Bsymbolic -Wl,-z,defs \
+	  -Wl,--version-script=$(@D)/libcuda.map -ldl -lpthread
 
 $(O)/sim/libsimthreads.so: $(simthreads_obj) $(O)/sim/libcuda.so.1
 	$(call say,LD,$@)

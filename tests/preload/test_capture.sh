@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # timeout 200
 # Memory while streams capture (H9): programs get what they get without the shim, no call of ours breaks a capture, and
 # once it is over memory is served again.

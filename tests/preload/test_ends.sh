@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # Threads that are cancelled or end with calls, processes that were forked behind libc's back, and what the last line
 # on stderr must not do.
 . "$TOP/tests/lib/tap.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # slow
 # timeout 280
 # Graphs over memory of ours, and with memory of their own (H7): launches see what they see without the shim, and no memory

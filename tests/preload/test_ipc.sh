@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # timeout 200
 # Device memory shared between two processes that both run the shim (rt_ipc*.c), on the simulated GPU.
 . "$TOP/tests/lib/tap.sh"
@@ -24,7 +24,7 @@ is 'bytes: nothing is printed' "$(cat "$errors")" ''
 scenario rt_ipc many 'a block over more handles than one packet holds' large_segment_size_mb:2
 scenario rt_ipc interior 'a pointer into the block gives the handle of the block'
 case $BUILD in
-*/asan) skip 'twice: opened twice is one mapping with a count' 'under a sanitizer the shim does not catch dlsym' ;;
+*/asan | */ubsan) skip 'twice: opened twice is one mapping with a count' 'under a sanitizer the shim does not catch dlsym' ;;
 *) scenario rt_ipc twice 'opened twice is one mapping with a count' ;;
 esac
 scenario rt_ipc freed 'freed before it is opened'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # Every function that makes memory, and the one that frees it: the shim serves it or notes it, in the class that it
 # should, and forgets it.
 . "$TOP/tests/lib/tap.sh"

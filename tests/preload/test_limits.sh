@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # What may be held, and what lives how long: limits of every size, memory of a destroyed context.
 . "$TOP/tests/lib/tap.sh"
 

@@ -44,6 +44,15 @@ sim "$programs/rt_hazard" reuse-same-stream
 is 'the stream of the free reuses at once' "$(cat "$folder/out")" 'the same memory
 0 words wrong'
 same 'nothing is given back while work is queued on it' "$programs/rt_hazard" give-back
+export SIM_DRIVER_VERSION=12040 # no events of whole contexts: the host waits
+for policy in late random; do
+	same "a driver before 12.5, $policy: a mixed program" --policy $policy "$programs/rt_mix" 1 400
+	like "a driver before 12.5, $policy: nothing wrong" "$output" ' 0 words wrong'
+	for what in reuse-legacy reuse-legacy-async give-back; do
+		same "a driver before 12.5, $policy: $what" --policy $policy "$programs/rt_hazard" $what
+	done
+done
+unset SIM_DRIVER_VERSION
 same 'cudaFree of nothing starts CUDA (H5)' "$programs/rt_hazard" free-nothing
 same 'device reset' "$programs/rt_hazard" reset
 same 'cudaMemGetInfo (H30)' "$programs/rt_hazard" memory-info
@@ -57,6 +66,10 @@ GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work
 sim "$programs/drv_context_ways"
 is 'memory that another context reads is not handed out, however that context came to be (H1)' \
 	"$status:$(cat "$folder/out")" '0:0 words wrong'
+for backend in vmm cudamalloc; do
+	GPUSHIM_ALLOC_CONF=backend:$backend same "contexts that come and go, backend:$backend (H6)" "$programs/drv_context_again"
+	like 'later ones have the handles of earlier ones' "$said" '^the same handle 5 times'
+done
 same 'memory comes back among many contexts (H2)' --memory 32M "$programs/drv_contexts"
 like 'all of it' "$output" '^64 of 64'
 same 'the driver needs memory that we keep (H28)' --memory 256M "$programs/drv_give_back"

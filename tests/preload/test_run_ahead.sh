@@ -1,5 +1,5 @@
 #!/bin/bash
-# sanitizers asan
+# sanitizers asan ubsan
 # H2: a program that frees and allocates in a loop must not hold more than the driver, which waits in cudaFree, would
 # have let it; a quarter of a GiB may wait.
 . "$TOP/tests/lib/tap.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A check that cannot fail is none: what is planted in a program, preloaded with a shim that is built for a sanitizer, is
 # reported by `make asan`.
-# sanitizers asan
+# sanitizers asan ubsan
 . "$TOP/tests/lib/tap.sh"
 
 case $BUILD in

@@ -114,7 +114,8 @@ class Soak:
                if not key.startswith(("SIM_", "GPUSHIM_", "PYTORCH_", "PROGRAM_", "LD_PRELOAD"))}
         if "SIM_STATS" in os.environ:
             env["SIM_STATS"] = os.environ["SIM_STATS"]
-        env.update(LD_LIBRARY_PATH=os.path.join(self.build, "sim"), SIM_POLICY=run.sim["policy"],
+        sim = os.path.join(self.build, "sim")
+        env.update(LD_LIBRARY_PATH=f"{os.path.join(sim, run.sim['driver'])}:{sim}", SIM_POLICY=run.sim["policy"],
                    SIM_SEED=run.sim["seed"], SIM_MEMORY=run.sim["memory"], SIM_DRIVER_VERSION=run.sim["driver"],
                    SIM_DEVICES="2" if seed % 4 == 0 else "1")
         for name, on in (("PROGRAM_SMALL", run.small() if small is None else small),

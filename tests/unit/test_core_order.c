@@ -203,56 +203,85 @@ static bool ends_soon(pthread_t *thread, void *(*what)(void *))
 	return atomic_load(&done);
 }
 
-/* The other thread may take long to get there on a busy machine. */
-static bool refuses_soon(void)
+static bool enters(void)
 {
 	int cancel;
 
-	for (unsigned i = 0; i < 10000 && gs_order_enter(&cancel); i++) {
-		gs_order_leave(cancel);
-		usleep(1000);
-	}
 	if (!gs_order_enter(&cancel))
-		return true;
+		return false;
 	gs_order_leave(cancel);
-	return false;
+	return true;
 }
 
+static bool holds(void)
+{
+	return !enters();
+}
+
+/* The other thread may take long to get there on a busy machine. */
+static bool soon(bool (*what)(void))
+{
+	for (unsigned i = 0; i < 10000 && !what(); i++)
+		usleep(1000);
+	return what();
+}
+
+static void h9_nobody_records_while_a_capture_is_open(void **state)
+{
+	bool entered;
+
+	(void)state;
+	gs_order_capture_begins(STREAM(1));
+	entered = enters();
+	gs_order_capture_ended(STREAM(1));
+	assert_false(entered);
+	assert_true(enters());
+}
+
+/* In this and the next one nothing is asserted before the threads have ended: they would wait for ever. */
 static void h9_a_capture_begins_when_nobody_records(void **state)
 {
+	bool early, open, entered, entered_after;
 	pthread_t thread;
 	int cancel;
 
 	(void)state;
 	assert_true(gs_order_enter(&cancel));
-	assert_false(ends_soon(&thread, begin_capture));
-	assert_true(refuses_soon());
-	assert_true(gs_order_capturing());
+	early = ends_soon(&thread, begin_capture);
+	open = soon(gs_order_capturing);
+	entered = enters();
 	gs_order_leave(cancel);
 	pthread_join(thread, NULL);
-	assert_false(gs_order_enter(&cancel));
+	entered_after = enters();
 	gs_order_capture_ended(STREAM(1));
-	assert_true(gs_order_enter(&cancel));
-	gs_order_leave(cancel);
+	assert_false(early);
+	assert_true(open);
+	assert_false(entered);
+	assert_false(entered_after);
+	assert_true(enters());
 }
 
 static void h6_a_context_ends_when_nobody_records(void **state)
 {
+	bool early, refused, entered, made_early;
 	pthread_t thread, maker;
 	int cancel;
 
 	(void)state;
 	assert_true(gs_order_enter(&cancel));
-	assert_false(ends_soon(&thread, hold));
-	assert_true(refuses_soon());
+	early = ends_soon(&thread, hold);
+	refused = soon(holds);
 	gs_order_leave(cancel);
 	pthread_join(thread, NULL);
-	assert_false(gs_order_enter(&cancel));
-	assert_false(ends_soon(&maker, await));
+	entered = enters();
+	made_early = ends_soon(&maker, await);
 	gs_order_let_go(held_cancel);
 	pthread_join(maker, NULL);
-	assert_true(gs_order_enter(&cancel));
-	gs_order_leave(cancel);
+	assert_false(early);
+	assert_true(refused);
+	assert_false(entered);
+	assert_false(made_early);
+	assert_true(enters());
 }
 
 static void h9_calls_that_touch_no_stream_are_always_relaxed(void **state)
@@ -275,6 +304,7 @@ int main(void)
 	    cmocka_unit_test(the_per_thread_stream_has_two_names),
 	    cmocka_unit_test(a_context_takes_its_captures_along),
 	    cmocka_unit_test(what_a_wait_saw_is_settled),
+	    {"H9 nobody records while a capture is open", h9_nobody_records_while_a_capture_is_open, NULL, NULL, NULL},
 	    {"H9 a capture begins when nobody records", h9_a_capture_begins_when_nobody_records, NULL, NULL, NULL},
 	    {"H6 a context ends when nobody records", h6_a_context_ends_when_nobody_records, NULL, NULL, NULL},
 	    {"H9 calls that touch no stream are always relaxed", h9_calls_that_touch_no_stream_are_always_relaxed, NULL,

@@ -28,9 +28,10 @@ static bool side_mapped(const struct sim_copy_side *side, const struct sim_copy_
 	return sim_range_mapped(side->start, side_bytes(side, shape), write);
 }
 
-static bool side_accessible(const struct sim_copy_side *side, const struct sim_copy_shape *shape, bool write)
+static bool side_accessible(const struct sim_copy_side *side, const struct sim_copy_shape *shape, bool write,
+			    const struct sim_device *device)
 {
-	return sim_range_accessible(side->start, side_bytes(side, shape), write);
+	return sim_range_accessible(side->start, side_bytes(side, shape), write, device);
 }
 
 static bool pageable(uintptr_t address)
@@ -78,11 +79,11 @@ static void copy_stage(struct copy *copy)
 	rows_move(&copy->shape, side_staged(copy), copy->shape.src);
 }
 
-CUresult sim_copy_check(const struct sim_copy_shape *shape)
+CUresult sim_copy_check(const struct sim_copy_shape *shape, const struct sim_device *device)
 {
 	if (shape->width == 0 || shape->height == 0 || shape->depth == 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!side_accessible(&shape->dst, shape, true) || !side_accessible(&shape->src, shape, false))
+	if (!side_accessible(&shape->dst, shape, true, device) || !side_accessible(&shape->src, shape, false, device))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -111,7 +112,9 @@ static CUresult copy_capture(const struct sim_copy_shape *shape, struct sim_stre
 	return sim_capture_add(stream, &params);
 }
 
-CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async)
+/* A copy between peers names two contexts, and needs no access of one device to the memory of the other. */
+static CUresult copy_submit(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async,
+			    bool peers)
 {
 	bool from_pageable, to_pageable, device_only;
 	struct sim_stream *stream;
@@ -123,7 +126,7 @@ CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_
 		SIM_TRY(sim_capture_ask_stream(stream));
 	if (shape->width == 0 || shape->height == 0 || shape->depth == 0)
 		return CUDA_SUCCESS;
-	SIM_TRY(sim_copy_check(shape));
+	SIM_TRY(sim_copy_check(shape, peers ? NULL : stream->ctx->device));
 	if (stream->capture)
 		return copy_capture(shape, stream);
 	from_pageable = pageable(shape->src.start);
@@ -142,6 +145,11 @@ CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_
 		return ctx->sticky;
 	}
 	return CUDA_SUCCESS;
+}
+
+CUresult sim_copy(const struct sim_copy_shape *shape, CUstream handle, bool per_thread, bool async)
+{
+	return copy_submit(shape, handle, per_thread, async, false);
 }
 
 static CUresult copy_flat(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes, CUstream handle, bool per_thread,
@@ -212,17 +220,20 @@ SIM_TWIN(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t 
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size_bytes,
 			  CUstream stream, bool per_thread, bool async)
 {
+	struct sim_copy_shape shape = {.dst = {.start = dst}, .src = {.start = src}, size_bytes, 1, 1};
 	struct sim_ctx *ctx;
 
 	SIM_TRY(sim_ready());
 	if (!sim_handle_is(dst_ctx, SIM_KIND_CTX) || !sim_handle_is(src_ctx, SIM_KIND_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
+	if (size_bytes && (pageable(dst) || pageable(src)))
+		return CUDA_ERROR_INVALID_VALUE;
 	if (async)
-		return copy_typed(dst, true, src, true, size_bytes, stream, per_thread, true);
+		return copy_submit(&shape, stream, per_thread, true, true);
 	sim_sched_drain((struct sim_ctx *)dst_ctx);
 	sim_sched_drain((struct sim_ctx *)src_ctx);
 	SIM_TRY(sim_ctx_current(&ctx));
-	SIM_TRY(copy_typed(dst, true, src, true, size_bytes, stream, per_thread, false));
+	SIM_TRY(copy_submit(&shape, stream, per_thread, false, true));
 	sim_sched_drain(ctx);
 	return ctx->sticky;
 }

@@ -3,6 +3,7 @@
 #include "tests/sim/cuda/sim_ctx.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_event.h"
@@ -20,12 +21,18 @@ struct thread_stream {
 	struct sim_stream *stream;
 };
 
-static __thread struct sim_ctx *stack[STACK_MAX];
+/* A handle alone does not say which context: a later one may have it. */
+struct entry {
+	struct sim_ctx *ctx;
+	uint64_t id;
+};
+
+static __thread struct entry stack[STACK_MAX];
 static __thread unsigned depth;
 static __thread struct thread_stream thread_streams[SIM_DEVICES_MAX * 2];
 
 static uint64_t next_id = 1;
-static struct sim_ctx *contexts; /* destroyed ones too: other threads may still have them on their stacks */
+static struct sim_ctx *ended; /* the next one made takes over the handle of the last; stacks may still hold it */
 
 struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool primary)
 {
@@ -34,8 +41,14 @@ struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool prim
 	    [CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
 	    [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
 	};
-	struct sim_ctx *ctx = calloc(1, sizeof(*ctx));
+	struct sim_ctx *ctx = ended;
 
+	if (ctx) {
+		ended = ctx->next;
+		memset(ctx, 0, sizeof(*ctx));
+	} else {
+		ctx = calloc(1, sizeof(*ctx));
+	}
 	if (!ctx)
 		abort();
 	ctx->id = next_id++;
@@ -44,8 +57,6 @@ struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool prim
 	ctx->primary = primary;
 	for (int i = 0; i < CU_LIMIT_MAX; i++)
 		ctx->limits[i] = limits[i];
-	ctx->next = contexts;
-	contexts = ctx;
 	sim_handle_add(ctx, SIM_KIND_CTX);
 	ctx->legacy = sim_stream_new(ctx, 0, 0);
 	ctx->legacy->legacy = true;
@@ -65,20 +76,34 @@ void sim_ctx_destroy(struct sim_ctx *ctx)
 		ctx->streams = stream->next;
 		sim_stream_end(stream);
 	}
+	ctx->next = ended;
+	ended = ctx;
+}
+
+static bool entry_lives(const struct entry *entry)
+{
+	return sim_handle_is(entry->ctx, SIM_KIND_CTX) && entry->ctx->id == entry->id;
+}
+
+static struct entry entry_of(CUcontext handle)
+{
+	struct sim_ctx *ctx = (struct sim_ctx *)handle;
+
+	return (struct entry){ctx, ctx ? ctx->id : 0};
 }
 
 CUresult sim_ctx_current(struct sim_ctx **ret_ctx)
 {
-	struct sim_ctx *ctx = depth ? stack[depth - 1] : NULL;
+	const struct entry *top = depth ? &stack[depth - 1] : NULL;
 
 	SIM_TRY(sim_ready());
-	if (!ctx)
+	if (!top || !top->ctx)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (!sim_handle_is(ctx, SIM_KIND_CTX))
+	if (!entry_lives(top))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	if (ctx->sticky != CUDA_SUCCESS)
-		return ctx->sticky;
-	*ret_ctx = ctx;
+	if (top->ctx->sticky != CUDA_SUCCESS)
+		return top->ctx->sticky;
+	*ret_ctx = top->ctx;
 	return CUDA_SUCCESS;
 }
 
@@ -102,7 +127,7 @@ static CUresult ctx_set(CUcontext handle)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (depth == 0)
 		depth = 1;
-	stack[depth - 1] = (struct sim_ctx *)handle;
+	stack[depth - 1] = entry_of(handle);
 	if (!handle)
 		depth--;
 	return CUDA_SUCCESS;
@@ -115,7 +140,7 @@ static CUresult ctx_push(CUcontext handle)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (depth == STACK_MAX)
 		return CUDA_ERROR_UNKNOWN;
-	stack[depth++] = (struct sim_ctx *)handle;
+	stack[depth++] = entry_of(handle);
 	return CUDA_SUCCESS;
 }
 
@@ -157,7 +182,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
 	if (!sim_handle_is(handle, SIM_KIND_CTX) || ((struct sim_ctx *)handle)->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_ctx_destroy((struct sim_ctx *)handle);
-	if (depth && stack[depth - 1] == (struct sim_ctx *)handle)
+	if (depth && stack[depth - 1].ctx == (struct sim_ctx *)handle)
 		depth--;
 	return CUDA_SUCCESS;
 }
@@ -176,7 +201,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *handle)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	depth--;
 	if (handle)
-		*handle = (CUcontext)stack[depth];
+		*handle = (CUcontext)stack[depth].ctx;
 	return CUDA_SUCCESS;
 }
 
@@ -192,7 +217,7 @@ CUresult cuCtxGetCurrent(CUcontext *handle)
 	SIM_TRY(sim_ready());
 	if (!handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	*handle = depth ? (CUcontext)stack[depth - 1] : NULL;
+	*handle = depth ? (CUcontext)stack[depth - 1].ctx : NULL;
 	return CUDA_SUCCESS;
 }
 

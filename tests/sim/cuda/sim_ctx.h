@@ -16,7 +16,7 @@ struct sim_ctx {
 	struct sim_stream *streams; /* all of it, the legacy and per-thread ones included; through stream->next */
 	size_t limits[CU_LIMIT_MAX];
 	uint32_t peers;	      /* bit d: peer access to device d is enabled */
-	struct sim_ctx *next; /* in the list of all that ever were */
+	struct sim_ctx *next; /* in the list of those that ended */
 };
 
 /* The calling thread's context. CUDA_ERROR_INVALID_CONTEXT when it has none, CUDA_ERROR_CONTEXT_IS_DESTROYED when it

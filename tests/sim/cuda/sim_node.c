@@ -29,13 +29,13 @@ static CUresult copy_node(const CUDA_MEMCPY_NODE_PARAMS *params, struct sim_ctx 
 
 	SIM_TRY(ctx_choose(params->copyCtx, ctx));
 	SIM_TRY(sim_copy_from_3d(&params->copyParams, &shape));
-	return sim_copy_check(&shape);
+	return sim_copy_check(&shape, *ctx ? (*ctx)->device : NULL);
 }
 
 static CUresult set_node(const CUDA_MEMSET_NODE_PARAMS_v2 *params, struct sim_ctx **ctx)
 {
 	SIM_TRY(ctx_choose(params->ctx, ctx));
-	return sim_set_check(params);
+	return sim_set_check(params, *ctx ? (*ctx)->device : NULL);
 }
 
 static CUresult values_node(CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *params, struct sim_ctx **ctx, void **owned)

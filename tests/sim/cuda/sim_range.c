@@ -86,20 +86,20 @@ struct sim_range *sim_range_find(uintptr_t address)
 	return range && range->start <= address ? range : NULL;
 }
 
-static bool range_allows(const struct sim_range *range, bool write)
+static bool range_allows(const struct sim_range *range, bool write, const struct sim_device *device)
 {
 	uint8_t wanted = write ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ;
 
 	if (range->kind != SIM_RANGE_VMM)
 		return true;
 	for (int i = 0; i < SIM_DEVICES_MAX; i++) {
-		if (range->access[i] >= wanted)
+		if ((!device || device->ordinal == i) && range->access[i] >= wanted)
 			return true;
 	}
 	return false;
 }
 
-static bool range_covers(uintptr_t start, size_t size_bytes, bool write, bool whole)
+static bool range_covers(uintptr_t start, size_t size_bytes, bool write, const struct sim_device *device, bool whole)
 {
 	uintptr_t end = start + size_bytes;
 	const struct sim_range *range = sim_range_find(start);
@@ -108,7 +108,7 @@ static bool range_covers(uintptr_t start, size_t size_bytes, bool write, bool wh
 		return false;
 	if (!range)
 		return !sim_vmm_reserved(start);
-	while (range && range->start <= start && range_allows(range, write)) {
+	while (range && range->start <= start && range_allows(range, write, device)) {
 		start = range->start + (whole ? range->whole_bytes : range->size_bytes);
 		if (start >= end)
 			return true;
@@ -117,14 +117,14 @@ static bool range_covers(uintptr_t start, size_t size_bytes, bool write, bool wh
 	return false;
 }
 
-bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write)
+bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write, const struct sim_device *device)
 {
-	return range_covers(start, size_bytes, write, false);
+	return range_covers(start, size_bytes, write, device, false);
 }
 
 bool sim_range_mapped(uintptr_t start, size_t size_bytes, bool write)
 {
-	return range_covers(start, size_bytes, write, true);
+	return range_covers(start, size_bytes, write, NULL, true);
 }
 
 bool sim_range_is_device(uintptr_t address)

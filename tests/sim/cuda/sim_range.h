@@ -54,12 +54,12 @@ struct sim_range *sim_range_find(uintptr_t address);
 struct sim_range *sim_range_above(uintptr_t address);
 size_t sim_range_count(void);
 
-/* True when [start, start + size) may be read (and written) by the device; pageable memory counts as accessible. A
- * span may run over several adjacent mappings. */
-bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write);
+/* True when [start, start + size) may be read (and written) by the device, of which mappings want access (NULL: by any
+ * device); pageable memory counts as accessible. A span may run over several adjacent mappings. */
+bool sim_range_accessible(uintptr_t start, size_t size_bytes, bool write, const struct sim_device *device);
 
-/* The same for work that was queued a while ago: a block of a pool may have gone to a smaller owner meanwhile, who
- * comes after that work. */
+/* The same, by any device, for work that was queued a while ago: a block of a pool may have gone to a smaller owner
+ * meanwhile, who comes after that work. */
 bool sim_range_mapped(uintptr_t start, size_t size_bytes, bool write);
 
 /* True when the address is device memory of any kind. */

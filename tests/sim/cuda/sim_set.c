@@ -46,7 +46,7 @@ static void set_run(struct sim_op *op)
 		row_set((char *)(uintptr_t)set->params.dst + row * set->params.pitch, &set->params);
 }
 
-CUresult sim_set_check(const CUDA_MEMSET_NODE_PARAMS_v2 *set)
+CUresult sim_set_check(const CUDA_MEMSET_NODE_PARAMS_v2 *set, const struct sim_device *device)
 {
 	unsigned element_bytes = set->elementSize;
 
@@ -55,7 +55,7 @@ CUresult sim_set_check(const CUDA_MEMSET_NODE_PARAMS_v2 *set)
 	if (set->height > 1 && (set->pitch < set->width * element_bytes || set->pitch % element_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!sim_range_find(set->dst) || set->dst % element_bytes ||
-	    !sim_range_accessible(set->dst, set_bytes(set), true))
+	    !sim_range_accessible(set->dst, set_bytes(set), true, device))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -77,7 +77,7 @@ static CUresult set_submit(CUDA_MEMSET_NODE_PARAMS_v2 set, CUstream handle, bool
 	SIM_TRY(sim_capture_find_stream(handle, per_thread, &stream));
 	if (set.width == 0 || set.height == 0)
 		return CUDA_SUCCESS;
-	SIM_TRY(sim_set_check(&set));
+	SIM_TRY(sim_set_check(&set, stream->ctx->device));
 	if (stream->capture) {
 		CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = set};
 

@@ -35,7 +35,7 @@ static CUresult address_check(CUdeviceptr address, size_t size_bytes)
 	const struct sim_range *range = sim_range_find(address);
 
 	if (address % size_bytes || !range || range->kind == SIM_RANGE_MANAGED ||
-	    !sim_range_accessible(address, size_bytes, true))
+	    !sim_range_accessible(address, size_bytes, true, NULL))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -91,7 +91,7 @@ static bool wait_ready(const struct sim_op *op)
 	uint64_t mask = wide ? UINT64_MAX : UINT32_MAX;
 	uint64_t found;
 
-	if (!sim_range_accessible(params->waitValue.address, value_bytes(params->operation), false))
+	if (!sim_range_accessible(params->waitValue.address, value_bytes(params->operation), false, NULL))
 		return true;
 	found = memory_read(params);
 	switch (params->waitValue.flags) {
@@ -112,7 +112,7 @@ static void value_run(struct sim_op *op)
 	const CUstreamBatchMemOpParams *params = &value->params;
 	uintptr_t address = params->writeValue.address;
 
-	if (!sim_range_accessible(address, value_bytes(params->operation), is_write(params)))
+	if (!sim_range_accessible(address, value_bytes(params->operation), is_write(params), NULL))
 		value->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
 	else if (params->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64)
 		__atomic_store_n((uint64_t *)address, params->writeValue.value64, __ATOMIC_RELEASE);
