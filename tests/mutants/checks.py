@@ -4,7 +4,7 @@
     rule NAME                   a conformance rule, under the shim
     program NAME ARGUMENT..     a program of tests/preload, as without the shim
     contexts                    drv_contexts, on a small device
-    alone NAME                  one that judges itself by its status, with the shim
+    alone NAME ARGUMENT..       one that judges itself by its status, with the shim
     torch                       rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
@@ -117,8 +117,8 @@ class Checks:
         return self.as_without(["--memory", "32M"], [BUILD + "/tests/preload/drv_contexts"],
                                QUIET)
 
-    def alone(self, name):
-        return judge(*self.sim([], [BUILD + "/tests/preload/" + name], TOP, QUIET))
+    def alone(self, name, *arguments):
+        return judge(*self.sim([], [BUILD + "/tests/preload/" + name, *arguments], TOP, QUIET))
 
     def torch(self):
         program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so", "train", "decode", "graph",

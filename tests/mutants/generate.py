@@ -53,7 +53,7 @@ SCRIPTS = {
     "shim/wrap": ["preload/memory", "preload/capture", "preload/ipc", "fault/fault_sweep"],
     "shim/ipc": ["preload/ipc"],
     "hook": ["preload/memory", "preload/capture", "preload/ipc", "preload/lookup", "preload/procaddr"],
-    "class": ["preload/memory", "preload/tools"],
+    "class": ["preload/classes", "preload/memory", "preload/tools"],
     "conf": ["preload/settings", "preload/memory"],
 }
 
@@ -70,6 +70,8 @@ def ladder(name):
     room = os.path.dirname(rest[0]) if kind in ("drop", "key") else kind
     units = ["unit " + unit for unit in UNITS.get(room, [])]
     scripts = ["script " + script for script in SCRIPTS.get(room, [])]
+    if kind == "class":
+        return ["alone drv_classes takes", "alone drv_classes to-host"] + scripts
     if kind == "conf":
         return ["unit core_conf_rows", "unit core_conf"] + scripts
     if room == "allocator":
@@ -82,7 +84,7 @@ def ladder(name):
 def is_long(check):
     """Made last, and left out by --quick."""
     return check in ("torch", "mix starve 3", "unit allocator_faults") or (
-        check.startswith("script ") and check != "script preload/kinds")
+        check.startswith("script ") and check not in ("script preload/kinds", "script preload/classes"))
 
 
 class Source:
@@ -218,6 +220,13 @@ def entry_mutants(numbers):
     return '#include "shim/base/mutant.h"\n' + text
 
 
+def lookup_mutants():
+    """shim/api/lookup.c: what the class of functions that the table does not list has."""
+    return '#include "shim/base/mutant.h"\n' + changed(
+        read("shim/api/lookup.c"), "if (GS_TO_HOST_UNLISTED)",
+        "if (GS_TO_HOST_UNLISTED && gsb_mutant != 2100 + (int)GS_CLASS_UNLISTED)")
+
+
 def conf_mutants(numbers):
     keys = re.findall(r"(?m)^GS_CONF_\w+\((\w+),", read("shim/core/conf.def"))
     text = read("shim/core/conf.c")
@@ -233,6 +242,7 @@ def mutants():
     """The rewritten files by path, and the numbers of the mutants by name."""
     numbers, files = {}, {}
     files["shim/api/entry_driver.c"] = entry_mutants(numbers)
+    files["shim/api/lookup.c"] = lookup_mutants()
     files["shim/core/conf.c"] = conf_mutants(numbers)
     first = 4000
     for pattern in ROOMS:

@@ -1,0 +1,22 @@
+#!/bin/bash
+# sanitizers asan ubsan
+# What each class of driver calls should have (shim/api/class.h): its host time is measured, memory that we keep helps
+# it, frees wait for what it writes on the host.
+. "$TOP/tests/lib/tap.sh"
+. "$TOP/tests/preload/compare.sh"
+
+sim "$programs/drv_classes" takes
+is 'what the driver needs memory for gets ours (H28)' "$status:$(cat "$folder/out")" 0:
+sim "$programs/drv_classes" to-host
+is 'a free waits for what may write on the host (H4)' "$status:$(cat "$folder/out")" 0:
+sim "$programs/drv_classes" timed
+is 'of these the host time is measured' "$(python3 - "$folder"/gpushim.*.json <<'END_PYTHON'
+import json, sys
+with open(sys.argv[1]) as file:
+    functions = json.load(file)["functions"]
+print(*sorted(f["name"] for f in functions if f["layer"] == "driver" and f["host_ns"] > 0))
+END_PYTHON
+)" 'cuCtxSynchronize cuGraphLaunch cuLaunchKernel cuMemAllocHost_v2 cuMemAlloc_v2 cuMemFreeHost cuMemFree_v2 '`
+	`'cuMemHostAlloc cuMemcpyHtoDAsync_v2 cuMemcpyHtoD_v2 cuMemsetD8_v2 cuModuleLoadData cuModuleUnload '`
+	`'cuStreamSynchronize'
+done_testing
