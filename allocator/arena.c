@@ -121,6 +121,17 @@ void gsa_arena_fini(struct gsa *allocator)
 		gsa_starts_fini(&allocator->starts[pool]);
 }
 
+bool gsa_reserves(struct gsa *allocator, uint64_t address)
+{
+	bool reserves;
+
+	gsb_lock_acquire(&allocator->lock);
+	reserves = allocator->arena_address != 0 &&
+		   address - allocator->arena_address < allocator->options.arena_bytes;
+	gsb_lock_release(&allocator->lock);
+	return reserves;
+}
+
 int gsa_access_changed(struct gsa *allocator)
 {
 	struct gsa_handle *handle;

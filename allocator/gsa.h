@@ -91,6 +91,9 @@ int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret
 /* The address lies in memory that the allocator holds, live or free: the driver must not be asked to free it. */
 bool gsa_holds(struct gsa *allocator, uint64_t address);
 
+/* The address lies among those that the allocator has reserved, with memory or without. */
+bool gsa_reserves(struct gsa *allocator, uint64_t address);
+
 /* Physical handles behind a live block, from the one that holds the address to the last, in address order: for export
  * to another process. offset_bytes is where the address lies within the first. Returns how many there are (at most capacity are written), 0 for plain memory. */
 struct gsa_handle_span {

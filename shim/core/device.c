@@ -195,6 +195,17 @@ bool gs_device_holds(uint64_t address)
 	return false;
 }
 
+bool gs_device_reserves(uint64_t address)
+{
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && gsa_reserves(device->allocator, address))
+			return true;
+	}
+	return false;
+}
+
 uint64_t gs_devices_trim(bool wait)
 {
 	uint64_t given_back = 0;

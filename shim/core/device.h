@@ -48,6 +48,9 @@ struct gs_device *gs_device_free(uint64_t address, const struct gsa_stream *stre
 /* The address lies in memory that some allocator holds, live or free. */
 bool gs_device_holds(uint64_t address);
 
+/* The address lies among those that some allocator has reserved, with memory or without. */
+bool gs_device_reserves(uint64_t address);
+
 /* Gives the idle memory of all devices back to the driver, which has none left for something else (H28). wait: also
  * what was freed and is not known to be idle yet, after waiting for it; not while a capture is open. Returns the bytes
  * given back. */

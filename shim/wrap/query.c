@@ -1,9 +1,7 @@
 /* What a program may ask of memory that we serve: answers as for memory of the driver's own (H30, H32). */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
-#include "shim/base/err.h"
 #include "shim/core/device.h"
-#include "shim/core/order.h"
 #include "shim/ipc/ipc.h"
 
 /* Buffer ids of ours lie far from the driver's own, which count from 1: ids are unique in the process. */
@@ -95,6 +93,20 @@ static void correct_attribute(CUpointer_attribute attribute, const struct gsa_bl
 	}
 }
 
+/* What a network card's library asks for before it registers memory, which it may then find by its address (H12). */
+static void note_asked(CUpointer_attribute attribute, CUdeviceptr address)
+{
+	struct gsa_block_info block;
+	const struct gs_device *device;
+
+	if (attribute != CU_POINTER_ATTRIBUTE_BUFFER_ID && attribute != CU_POINTER_ATTRIBUTE_P2P_TOKENS &&
+	    attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+		return;
+	device = gs_device_of(address, &block);
+	if (device != NULL)
+		gsa_hold(device->allocator, address);
+}
+
 CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttribute_v4000 real, void *data,
 				     CUpointer_attribute attribute, CUdeviceptr_v2 ptr)
 {
@@ -102,8 +114,10 @@ CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttri
 	CUresult result = real(data, attribute, asked_address(ptr));
 
 	(void)call;
-	if (result == CUDA_SUCCESS && is_ours(ptr, &block))
+	if (result == CUDA_SUCCESS && is_ours(ptr, &block)) {
 		correct_attribute(attribute, &block, data);
+		note_asked(attribute, ptr);
+	}
 	return result;
 }
 
@@ -116,119 +130,19 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 
 	(void)call;
 	if (result == CUDA_SUCCESS && is_ours(ptr, &block))
-		for (unsigned int i = 0; i < numAttributes; i++)
+		for (unsigned int i = 0; i < numAttributes; i++) {
 			correct_attribute(attributes[i], &block, data[i]);
+			note_asked(attributes[i], ptr);
+		}
 	return result;
 }
 
-/* --- Memory pools: the default pool of a device is ours; its figures are those of both. */
-
-static struct gs_device *default_pool_device(CUmemoryPool pool)
+CUresult gs_on_cuPointerSetAttribute(struct gs_call *call, PFN_cuPointerSetAttribute_v6000 real, const void *value,
+				     CUpointer_attribute attribute, CUdeviceptr_v2 ptr)
 {
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
-		struct gs_device *device = gs_device_used(ordinal);
-
-		if (device != NULL && pool != NULL && device->default_pool == pool)
-			return device;
-	}
-	return NULL;
-}
-
-CUresult gs_on_cuMemPoolGetAttribute(struct gs_call *call, PFN_cuMemPoolGetAttribute_v11020 real, CUmemoryPool pool,
-				     CUmemPool_attribute attr, void *value)
-{
-	CUresult result = real(pool, attr, value);
-	struct gs_device *device = default_pool_device(pool);
-	cuuint64_t *bytes = value;
-	struct gsa_stats stats;
+	CUresult result = real(value, attribute, asked_address(ptr));
 
 	(void)call;
-	if (result != CUDA_SUCCESS || device == NULL)
-		return result;
-	gsa_stats_read(device->allocator, &stats);
-	switch (attr) {
-	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-		*bytes += stats.allocated_async_bytes.now;
-		break;
-	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		*bytes += stats.allocated_async_bytes.peak;
-		break;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-		*bytes += stats.reserved_bytes.now;
-		break;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-		*bytes += stats.reserved_bytes.peak;
-		break;
-	default:
-		break;
-	}
+	note_asked(attribute, ptr);
 	return result;
 }
-
-CUresult gs_on_cuMemPoolSetAttribute(struct gs_call *call, PFN_cuMemPoolSetAttribute_v11020 real, CUmemoryPool pool,
-				     CUmemPool_attribute attr, void *value)
-{
-	CUresult result = real(pool, attr, value);
-	struct gs_device *device = default_pool_device(pool);
-
-	(void)call;
-	if (result == CUDA_SUCCESS && device != NULL &&
-	    (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH))
-		gsa_stats_reset_peak(device->allocator);
-	return result;
-}
-
-CUresult gs_on_cuMemPoolTrimTo(struct gs_call *call, PFN_cuMemPoolTrimTo_v11020 real, CUmemoryPool pool,
-			       size_t minBytesToKeep)
-{
-	CUresult result = real(pool, minBytesToKeep);
-	struct gs_device *device = default_pool_device(pool);
-
-	(void)call;
-	if (result == CUDA_SUCCESS && device != NULL && !gs_order_capturing())
-		gsa_trim(device->allocator, minBytesToKeep);
-	return result;
-}
-
-CUresult gs_on_cuMemPoolSetAccess(struct gs_call *call, PFN_cuMemPoolSetAccess_v11020 real, CUmemoryPool pool,
-				  const CUmemAccessDesc_v1 *map, size_t count)
-{
-	CUresult result = real(pool, map, count);
-	struct gs_device *device = default_pool_device(pool);
-
-	(void)call;
-	if (result != CUDA_SUCCESS || device == NULL)
-		return result;
-	for (size_t i = 0; i < count; i++)
-		if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && map[i].location.id < GS_DEVICE_LIMIT &&
-		    map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-			gs_device_add_peer(device, map[i].location.id);
-	return result;
-}
-
-CUresult gs_on_cuDeviceSetMemPool(struct gs_call *call, PFN_cuDeviceSetMemPool_v11020 real, CUdevice_v1 dev,
-				  CUmemoryPool pool)
-{
-	CUresult result = real(dev, pool);
-	struct gs_device *device = gs_device_used(dev);
-
-	(void)call;
-	if (result == CUDA_SUCCESS && device != NULL)
-		atomic_store(&device->default_is_current, pool == device->default_pool);
-	return result;
-}
-
-#if CUDA_VERSION >= 13000
-CUresult gs_on_cuMemSetMemPool(struct gs_call *call, PFN_cuMemSetMemPool_v13000 real, CUmemLocation_v1 *location,
-			       CUmemAllocationType type, CUmemoryPool pool)
-{
-	CUresult result = real(location, type, pool);
-	struct gs_device *device =
-	    location != NULL && location->type == CU_MEM_LOCATION_TYPE_DEVICE ? gs_device_used(location->id) : NULL;
-
-	(void)call;
-	if (result == CUDA_SUCCESS && device != NULL && type == CU_MEM_ALLOCATION_TYPE_PINNED)
-		atomic_store(&device->default_is_current, pool == device->default_pool);
-	return result;
-}
-#endif

@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define GRANULE ((size_t)2 << 20)
 
 static CUcontext context;
 static CUmemoryPool pool;
@@ -81,12 +85,65 @@ static uint64_t buffer_id(CUdeviceptr pointer)
 	return id;
 }
 
+/* What is for memory of other kinds: mapped, managed. */
+static void refused(CUdeviceptr block)
+{
+	CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+	CUmemAccessDesc access = {.location = here, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = here};
+	CUdeviceptr start = block & ~(CUdeviceptr)(GRANULE - 1);
+	CUmemGenericAllocationHandle handle, mine;
+	unsigned long long flags = 0;
+
+	printf(" refused: retain %d", cuMemRetainAllocationHandle(&handle, (void *)block));
+	printf(", unmap %d %d", cuMemUnmap(start, GRANULE), cuMemUnmap(block, GRANULE));
+	printf(", give addresses back %d", cuMemAddressFree(start, GRANULE));
+	printf(", set access %d", cuMemSetAccess(start, GRANULE, &access, 1));
+	printf(", get access %d", cuMemGetAccess(&flags, &here, block));
+	if (cuMemCreate(&mine, GRANULE, &properties, 0) == CUDA_SUCCESS) {
+		printf(", map %d", cuMemMap(start, GRANULE, 0, mine, 0));
+		cuMemRelease(mine);
+	}
+	printf(", prefetch %d", cuMemPrefetchAsync_v2(block, 512, here, 0, NULL));
+	printf(", advise %d", cuMemAdvise_v2(block, 512, CU_MEM_ADVISE_SET_READ_MOSTLY, here));
+	printf(", attach %d", cuStreamAttachMemAsync(NULL, block, 0, CU_MEM_ATTACH_GLOBAL));
+	printf(", register %d", cuMemHostRegister_v2((void *)block, 4096, 0));
+	printf(", host's %d\n", cuMemFreeHost((void *)block));
+}
+
+/* A descriptor for others keeps the memory, so after the free nobody else may have it (H12). */
+static void descriptor(CUdeviceptr block, size_t size_bytes)
+{
+	CUdeviceptr later[8];
+	unsigned char *seen;
+	int fd = -1, none, error;
+
+	cuMemsetD8_v2(block, 7, size_bytes);
+	cuCtxSynchronize();
+	error = cuMemGetHandleForAddressRange(&fd, block, size_bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+	printf("descriptor %d, beyond the end %d", error,
+	       cuMemGetHandleForAddressRange(&none, block, size_bytes + (64u << 20), CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+					     0));
+	cuMemFree_v2(block);
+	for (unsigned i = 0; i < 8; i++) {
+		cuMemAlloc_v2(&later[i], size_bytes);
+		cuMemsetD8_v2(later[i], 9, size_bytes);
+	}
+	cuCtxSynchronize();
+	seen = mmap(NULL, size_bytes, PROT_READ, MAP_SHARED, fd, 0);
+	printf(", then in it: %d\n", seen != MAP_FAILED ? seen[4096] : -1);
+	for (unsigned i = 0; i < 8; i++)
+		cuMemFree_v2(later[i]);
+	close(fd);
+}
+
 static void ask_all(const char *kind, CUdeviceptr block, size_t size_bytes)
 {
 	printf("%s of %zu bytes\n", kind, size_bytes);
 	ask(block, block, size_bytes);
 	ask(block + size_bytes - 1, block, size_bytes);
 	ask_together(block + size_bytes / 2, block, size_bytes);
+	refused(block);
 }
 
 int main(void)
@@ -116,6 +173,9 @@ int main(void)
 		ask_all("cuMemAllocAsync", block, sizes[i]);
 		cuMemFreeAsync(block, NULL);
 	}
+	if (cuMemAlloc_v2(&block, 2 * GRANULE) != CUDA_SUCCESS)
+		return 1;
+	descriptor(block, 2 * GRANULE);
 	printf("nothing: %d", cuMemGetAddressRange_v2(&block, NULL, 64));
 	printf(" %d\n", cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, 64));
 	printf("destroy %d\n", cuCtxDestroy_v2(context));

@@ -1,8 +1,10 @@
 /* What a program may ask of a pointer. Pageable host memory is no pointer of ours: CUDA_ERROR_INVALID_VALUE from
  * cuPointerGetAttribute, zeros from cuPointerGetAttributes. */
 #include "tests/sim/cuda/sim_graph_memory.h"
+#include "tests/sim/cuda/sim_pages.h"
 #include "tests/sim/cuda/sim_vmm.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 static unsigned range_memory_type(const struct sim_range *range)
@@ -165,4 +167,31 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !sim_range_is_device(pointer))
 		return CUDA_ERROR_INVALID_VALUE;
 	return sim_range_find(pointer)->kind == SIM_RANGE_VMM ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
+/* The descriptor is a file with the memory of the range and what lies around it. */
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr pointer, size_t size_bytes, CUmemRangeHandleType type,
+				       unsigned long long flags)
+{
+	const size_t page_bytes = 4096;
+	struct sim_range *range;
+	int fd = -1;
+
+	SIM_ENTER(cuMemGetHandleForAddressRange);
+	SIM_TRY(sim_ready());
+	range = sim_range_find(pointer);
+	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags || !range || pointer % page_bytes ||
+	    size_bytes == 0 || size_bytes % page_bytes ||
+	    (range->kind == SIM_RANGE_DEVICE && size_bytes > range->start + range->size_bytes - pointer))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (range->kind == SIM_RANGE_DEVICE && !range->shared_fd)
+		range->shared_fd = sim_pages_share(range->start, range->size_bytes);
+	if (range->kind == SIM_RANGE_DEVICE)
+		fd = fcntl(range->shared_fd, F_DUPFD_CLOEXEC, 0);
+	else if (range->kind == SIM_RANGE_VMM)
+		fd = fcntl(range->memory->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*(int *)handle = fd;
+	return CUDA_SUCCESS;
 }
