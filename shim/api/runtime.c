@@ -14,6 +14,8 @@
 #include "shim/base/log.h"
 
 #define RUNTIME_LIMIT 16 /* CUDA runtimes in one process */
+#define CALLER_LIMIT 64	 /* objects that call them; more: the oldest is looked up again */
+#define OWN_CALLERS 8	 /* likewise, of one thread */
 
 struct runtime_instance {
 	uintptr_t base; /* load bias of the object that holds it */
@@ -24,12 +26,19 @@ static struct gsb_lock runtime_lock = GSB_LOCK_INIT(BOOT);
 static struct runtime_instance instances[RUNTIME_LIMIT];
 static unsigned instance_count;
 
-/* The calling object of this thread's last call. */
-static _Thread_local struct {
+/* An object that calls, and its runtime. Holds as long as nothing was unloaded. */
+struct runtime_caller {
 	uintptr_t start, end;
 	uint64_t unloads;
 	const struct gs_runtime *runtime;
-} last_caller __attribute__((tls_model("initial-exec")));
+};
+
+/* Objects that called before: of the process, under runtime_lock, and of the thread. PyTorch alone calls from four by
+ * turns, and to find a runtime takes a millisecond. */
+static struct runtime_caller callers[CALLER_LIMIT];
+static unsigned caller_next; /* replaced next */
+static _Thread_local struct runtime_caller own_callers[OWN_CALLERS] __attribute__((tls_model("initial-exec")));
+static _Thread_local unsigned own_next __attribute__((tls_model("initial-exec")));
 
 static const struct {
 	enum gs_fn fn;
@@ -132,33 +141,64 @@ static int runtime_home(const struct gsb_elf *caller, struct gsb_elf *ret_home)
 	return ret_home->end != 0 ? GS_OK : GS_E_NOT_FOUND;
 }
 
-static __attribute__((noinline)) const struct gs_runtime *runtime_find(const void *caller, uint64_t unloads)
+static bool caller_fits(const struct runtime_caller *known, const void *caller, uint64_t unloads)
 {
-	const struct gs_runtime *runtime = NULL;
+	return (uintptr_t)caller >= known->start && (uintptr_t)caller < known->end && known->unloads == unloads;
+}
+
+static bool caller_recall(const void *caller, uint64_t unloads, struct runtime_caller *ret_known)
+{
+	bool found = false;
+
+	gsb_lock_acquire(&runtime_lock);
+	for (unsigned i = 0; i < CALLER_LIMIT && !found; i++) {
+		found = caller_fits(&callers[i], caller, unloads);
+		if (found)
+			*ret_known = callers[i];
+	}
+	gsb_lock_release(&runtime_lock);
+	return found;
+}
+
+static bool caller_find(const void *caller, uint64_t unloads, struct runtime_caller *ret_known)
+{
+	struct runtime_caller known = {.unloads = unloads};
 	struct gsb_elf object, home;
 
 	if (gsb_elf_at(caller, &object) != GS_OK)
 		memset(&object, 0, sizeof(object));
 	if (runtime_home(&object, &home) == GS_OK)
-		runtime = instance_in(&home);
-	if (runtime == NULL) {
+		known.runtime = instance_in(&home);
+	if (known.runtime == NULL)
+		return false;
+	known.start = object.start;
+	known.end = object.end;
+	gsb_lock_acquire(&runtime_lock);
+	callers[caller_next++ % CALLER_LIMIT] = known;
+	gsb_lock_release(&runtime_lock);
+	*ret_known = known;
+	return true;
+}
+
+static __attribute__((noinline)) const struct gs_runtime *runtime_find(const void *caller, uint64_t unloads)
+{
+	struct runtime_caller known;
+
+	if (!caller_recall(caller, unloads, &known) && !caller_find(caller, unloads, &known)) {
 		gsb_log_once(GSB_LOG_ERROR, "a CUDA runtime function was called, but no libcudart is loaded");
 		return NULL;
 	}
-	last_caller.start = object.start;
-	last_caller.end = object.end;
-	last_caller.unloads = unloads;
-	last_caller.runtime = runtime;
-	return runtime;
+	own_callers[own_next++ % OWN_CALLERS] = known;
+	return known.runtime;
 }
 
 const struct gs_runtime *gs_runtime_of(const void *caller)
 {
 	uint64_t unloads = atomic_load_explicit(&gs_lookup_unloads, memory_order_acquire);
-	uintptr_t address = (uintptr_t)caller;
 
-	if (address >= last_caller.start && address < last_caller.end && last_caller.unloads == unloads)
-		return last_caller.runtime;
+	for (unsigned i = 0; i < OWN_CALLERS; i++)
+		if (caller_fits(&own_callers[i], caller, unloads))
+			return own_callers[i].runtime;
 	return runtime_find(caller, unloads);
 }
 

@@ -34,5 +34,14 @@ for order in rt12_count:rt_count rt_count:rt12_count; do
 done
 like 'both versions are there (H26)' "$guest" 'versions 13 12'
 like 'an error stays in its runtime' "$guest" "second fails 1, first's last error 0, second's 1"
+
+turns=()
+for number in 1 2 3 4 5 6 7; do
+	cp "$programs/lib_rt_count.so" "$folder/lib_$number.so" && turns+=("$folder/lib_$number.so")
+done
+export LD_LIBRARY_PATH=$BUILD/sim
+like 'libraries that call by turns: each is looked up once' \
+	"$(GPUSHIM_ALLOC_CONF=snapshot:off,stacks:off sim "$programs/dl_turns" "${turns[@]}" "$programs/lib_rt12_count.so")" \
+	'^0 errors; [1-9][0-9]* walks at first, 0 in 1000 turns'
 rm -rf "$folder"
 done_testing
