@@ -20,6 +20,10 @@ struct gsr_options {
 void gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 
+/* Ask a running process, by its number. Return the status. */
+int gsr_live(const char *pid, const struct gsr_options *options);
+int gsr_snapshot(const char *pid, const struct gsr_options *options);
+
 /* "python train.py": the command line in one text, cut where it is long. */
 char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES]);
 

@@ -12,11 +12,14 @@
 static const struct command {
 	const char *name;
 	void (*run)(const char *path, const struct gsr_model *model, const struct gsr_options *options);
-	unsigned rows; /* default of -n */
+	int (*ask)(const char *pid, const struct gsr_options *options); /* instead: of a running process */
+	unsigned rows;							/* default of -n */
 	const char *line;
 } commands[] = {
-    {"summary", gsr_summary, 5, "a snapshot on one screen"},
-    {"top", gsr_top, 20, "the places that hold the most memory"},
+    {"summary", gsr_summary, NULL, 5, "a snapshot on one screen"},
+    {"top", gsr_top, NULL, 20, "the places that hold the most memory"},
+    {"live", NULL, gsr_live, 0, "PID: what a running process holds, a line a second (-n lines)"},
+    {"snapshot", NULL, gsr_snapshot, 0, "PID: makes a running process write a snapshot, prints its name"},
 };
 
 static const char *const group_names[] = {"line", "stack", "function", "class", NULL}; /* enum gsr_group_by */
@@ -26,7 +29,7 @@ static const char *const color_names[] = {"auto", "always", "never", NULL}; /* e
 
 static void help_print(void)
 {
-	puts("usage: gpushim-report COMMAND [OPTION].. FILE..\n"
+	puts("usage: gpushim-report COMMAND [OPTION].. FILE..|PID..\n"
 	     "\n"
 	     "Reads snapshots that libgpushim.so has written (plain or .gz; - is standard input).\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
@@ -195,7 +198,7 @@ int main(int argc, char **argv)
 	if (command == NULL)
 		return GSR_UNUSABLE;
 	if (optind == argc) {
-		fprintf(stderr, "gpushim-report: %s: no file\n", command->name);
+		fprintf(stderr, "gpushim-report: %s: no %s\n", command->name, command->ask != NULL ? "process" : "file");
 		return GSR_UNUSABLE;
 	}
 	if (!rows_given)
@@ -203,6 +206,12 @@ int main(int argc, char **argv)
 	for (bool first = true; optind < argc; optind++) {
 		struct gsr_model model;
 
+		if (command->ask != NULL) {
+			int answer = command->ask(argv[optind], &options);
+
+			status = answer > status ? answer : status;
+			continue;
+		}
 		if (gsr_load(argv[optind], &model) != 0) {
 			status = GSR_UNUSABLE;
 			continue;

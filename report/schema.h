@@ -105,7 +105,7 @@ enum gs_snap_type {
 /* --- objects: X(object, key, type, meaning) ---------------------------------------------------------------------- */
 
 #define GS_SNAP_KEYS_meta(X)                                                                                           \
-	X(meta, reason, TEXT, "exit, oom, error, signal, request or peak")                                             \
+	X(meta, reason, TEXT, "exit, oom, error, signal, time, request or peak")                                               \
 	X(meta, version, TEXT, "of gpushim")                                                                           \
 	X(meta, pid, COUNT, "process")                                                                                 \
 	X(meta, ppid, COUNT, "its parent")                                                                             \

@@ -8,6 +8,7 @@
 #include "shim/core/counter.h"
 #include "shim/core/mode.h"
 #include "shim/core/thread.h"
+#include "shim/snap/trigger.h"
 
 struct gs_call {
 	enum gs_fn fn;
@@ -49,11 +50,15 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 
 static inline void gs_call_end(const struct gs_call *call, CUresult result, bool to_host)
 {
+	uint64_t end_ticks = call->start_ticks != 0 ? gs_ticks() : 0;
+
 	if (__builtin_expect(result != CUDA_SUCCESS, 0))
 		gs_order_note_error(result);
 	if (to_host)
 		gs_order_note_to_host();
-	gs_counter_add(call->fn, call->start_ticks != 0 ? gs_ticks() - call->start_ticks : 0);
+	gs_counter_add(call->fn, end_ticks - call->start_ticks);
+	if (__builtin_expect(gs_trigger_is_due(end_ticks), 0))
+		gs_trigger_fire(end_ticks);
 	gs_thread.inside = 0;
 }
 

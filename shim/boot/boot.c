@@ -23,6 +23,7 @@
 #include "shim/core/order.h"
 #include "shim/ipc/ipc.h"
 #include "shim/snap/snapshot.h"
+#include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/live.h"
@@ -40,9 +41,10 @@ static void start(const struct gs_driver_found *found)
 	started_in = getpid();
 	gs_driver_use(found);
 	gs_conf_load();
-	gs_call_timed = gs_conf.watch;
+	gs_call_timed = gs_conf.watch || gs_conf.snapshot_every_s != 0;
 	gs_snapshot_init();
 	gs_counter_init();
+	gs_trigger_init();
 	gs_stack_init(gs_conf.stacks);
 	if (gs_ring_init(gs_conf.history) != GS_OK)
 		gsb_log(GSB_LOG_WARN, "no memory for the history of %llu events; there will be none",
@@ -104,6 +106,7 @@ static void at_exit(void)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
 	atomic_store_explicit(&gs_mode_now, GS_MODE_ENDED, memory_order_release);
+	gs_trigger_end();
 	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
 		return;
 	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)

@@ -14,6 +14,7 @@
 	X(OOM, "oom", ".oom")                                                                                          \
 	X(ERROR, "error", ".error")                                                                                    \
 	X(SIGNAL, "signal", ".signal")                                                                                 \
+	X(TIME, "time", NULL)                                                                                          \
 	X(REQUEST, "request", NULL)                                                                                    \
 	X(PEAK, "peak", ".peak")
 

@@ -1,0 +1,215 @@
+/* See trigger.h. The page is a static one of ours until shared memory is mapped over it: its address is a constant, and
+ * it works, unshared, where there is no shared memory. */
+#include "shim/snap/trigger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "report/live.h"
+#include "shim/api/call.h"
+#include "shim/base/err.h"
+#include "shim/base/log.h"
+#include "shim/base/os.h"
+#include "shim/base/text.h"
+#include "shim/core/conf.h"
+#include "shim/core/counter.h"
+#include "shim/core/device.h"
+#include "shim/snap/snapshot.h"
+
+#define NS_PER_S 1000000000ull
+#define TICKS_PER_S_LEAST 1000000000ull /* no processor that runs CUDA counts more slowly */
+#define NEVER UINT64_MAX
+
+union gs_trigger_page gs_trigger_page __attribute__((aligned(GSB_PAGE_BYTES))) = {
+	.page = {.magic = GS_LIVE_MAGIC, .version = GS_LIVE_VERSION, .due_ticks = NEVER}};
+
+static char path[64];	       /* of the shared page; "" = there is none */
+static uint64_t start_ns;      /* CLOCK_MONOTONIC */
+static uint64_t start_ticks;
+static _Atomic uint64_t next_ns; /* of the snapshot every N seconds; NEVER */
+
+static struct gs_live_page *page(void)
+{
+	return &gs_trigger_page.page;
+}
+
+/* --- the page ---------------------------------------------------------------------------------------------------- */
+
+/* Room first: a page of a full file system would raise SIGBUS when it is touched (H27). */
+static bool page_map(int fd)
+{
+	struct gs_live_page initial = *page();
+
+	if (posix_fallocate(fd, 0, sizeof(gs_trigger_page)) != 0 ||
+	    pwrite(fd, &initial, sizeof(initial), 0) != (ssize_t)sizeof(initial))
+		return false;
+	return mmap(&gs_trigger_page, sizeof(gs_trigger_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
+	       MAP_FAILED;
+}
+
+/* A leftover of a killed process with the same number is replaced. */
+static void page_share(void)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	struct gsb_os_held_signals held;
+	struct gsb_text text;
+	int fd, saved_errno = errno;
+
+	gsb_os_write_signals_hold(&held);
+	gsb_text_init(&text, path, sizeof(path));
+	gsb_text_add(&text, GS_LIVE_FOLDER "%d", getpid());
+	fd = open(path, flags, 0600);
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = open(path, flags, 0600);
+	if (fd < 0 || !page_map(fd)) {
+		gsb_log(GSB_LOG_INFO, "no page %s: gpushim-report live and snapshot cannot reach this process", path);
+		if (fd >= 0)
+			unlink(path);
+		path[0] = '\0';
+	}
+	if (fd >= 0)
+		close(fd);
+	gsb_os_write_signals_restore(&held);
+	errno = saved_errno;
+}
+
+void gs_trigger_end(void)
+{
+	if (path[0] != '\0' && page()->pid == (uint32_t)getpid())
+		unlink(path);
+}
+
+/* --- the signal -------------------------------------------------------------------------------------------------- */
+
+/* The child of a fork has the handler and the page too. */
+static void on_signal(int number)
+{
+	(void)number;
+	if (page()->pid != (uint32_t)getpid())
+		return;
+	atomic_fetch_or(&page()->wanted, GS_LIVE_SIGNAL);
+	atomic_store(&page()->due_ticks, 0);
+}
+
+static void signal_take(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+
+	if (sigaction(SIGUSR2, NULL, &before) != 0)
+		return;
+	if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_DFL)
+		sigaction(SIGUSR2, &action, NULL);
+	else
+		gsb_log(GSB_LOG_WARN, "snapshot:signal has no effect: the program handles SIGUSR2 itself");
+}
+
+/* --- time -------------------------------------------------------------------------------------------------------- */
+
+/* The ticks at which next_ns is near, by what both clocks did so far; too early rather than too late, since whoever
+ * looks too early sets it anew. */
+static void time_arm(uint64_t now_ns, uint64_t now_ticks)
+{
+	uint64_t wait_ns = atomic_load(&next_ns), per_s = TICKS_PER_S_LEAST, early = NEVER;
+	uint64_t passed_ns = now_ns - start_ns;
+
+	if (wait_ns == NEVER)
+		return;
+	wait_ns = wait_ns > now_ns ? wait_ns - now_ns : 0;
+	if (passed_ns > NS_PER_S / 100)
+		per_s = (uint64_t)((double)(now_ticks - start_ticks) * (double)NS_PER_S / (double)passed_ns);
+	/* Only where nobody asked meanwhile. */
+	atomic_compare_exchange_strong(&page()->due_ticks, &early,
+				       now_ticks + (uint64_t)((double)wait_ns * (double)per_s / (double)NS_PER_S));
+}
+
+static bool time_has_come(uint64_t now_ns)
+{
+	uint64_t next = atomic_load(&next_ns);
+
+	return now_ns >= next && atomic_compare_exchange_strong(
+					 &next_ns, &next, now_ns + gs_conf.snapshot_every_s * NS_PER_S);
+}
+
+/* --- answers ----------------------------------------------------------------------------------------------------- */
+
+static void figures_write(uint64_t now_ns)
+{
+	struct gs_live_page *to = page();
+
+	to->elapsed_ns = now_ns - start_ns;
+	to->launches = to->waits = to->wait_ns = 0;
+	for (size_t i = 0; i < gs_counter_count(); i++) {
+		enum gs_call_class call_class = gs_fn_info[i].call_class;
+		struct gs_counter counter;
+
+		if (!gs_fn_is_driver((enum gs_fn)i))
+			continue;
+		if (call_class == GS_CLASS_LAUNCH || call_class == GS_CLASS_GRAPH_LAUNCH) {
+			gs_counter_read(i, &counter);
+			to->launches += counter.calls;
+		} else if (call_class == GS_CLASS_SYNC) {
+			gs_counter_read(i, &counter);
+			to->waits += counter.calls;
+			to->wait_ns += counter.host_ns;
+		}
+	}
+	to->device_count = 0;
+	for (int index = 0; index < gs_device_count() && to->device_count < GS_LIVE_DEVICES_MAX; index++) {
+		struct gs_device_info device;
+		struct gsa_stats stats;
+
+		if (gs_device_read(index, &device) != GS_OK || device.allocator == NULL)
+			continue;
+		gsa_stats_read(device.allocator, &stats);
+		to->devices[to->device_count++] = (struct gs_live_device){
+			.ordinal = device.ordinal,
+			.allocated_bytes = stats.allocated_bytes.now,
+			.reserved_bytes = stats.reserved_bytes.now,
+			.reserved_peak_bytes = stats.reserved_bytes.peak,
+			.idle_bytes = stats.idle_bytes.now + stats.pending_bytes.now,
+		};
+	}
+}
+
+void gs_trigger_fire(uint64_t ticks)
+{
+	uint64_t due = atomic_load(&page()->due_ticks), now_ns;
+	uint32_t wanted;
+
+	if (ticks < due || page()->pid != (uint32_t)getpid() ||
+	    !atomic_compare_exchange_strong(&page()->due_ticks, &due, NEVER))
+		return;
+	wanted = atomic_exchange(&page()->wanted, 0);
+	now_ns = gsb_os_now_ns();
+	if (wanted & GS_LIVE_SIGNAL)
+		gs_snapshot_write(GS_SNAPSHOT_AT_SIGNAL, NULL, 0);
+	if (time_has_come(now_ns))
+		gs_snapshot_write(GS_SNAPSHOT_AT_TIME, NULL, 0);
+	if (wanted & GS_LIVE_SNAPSHOT)
+		page()->snapshot_error = gs_snapshot_write(GS_SNAPSHOT_AT_REQUEST, page()->snapshot_path,
+							   sizeof(page()->snapshot_path));
+	if (wanted & (GS_LIVE_SNAPSHOT | GS_LIVE_FIGURES)) {
+		figures_write(now_ns);
+		atomic_fetch_add(&page()->answers, 1);
+	}
+	time_arm(gsb_os_now_ns(), gs_ticks());
+}
+
+void gs_trigger_init(void)
+{
+	start_ns = gsb_os_now_ns();
+	start_ticks = gs_ticks();
+	page()->pid = (uint32_t)getpid();
+	atomic_store(&next_ns,
+		     gs_conf.snapshot_every_s == 0 ? NEVER : start_ns + gs_conf.snapshot_every_s * NS_PER_S);
+	page_share();
+	if (gs_conf.snapshot & GS_SNAPSHOT_SIGNAL)
+		signal_take();
+	time_arm(start_ns, start_ticks);
+}
