@@ -56,7 +56,8 @@ bool gs_device_reserves(uint64_t address);
  * given back. */
 uint64_t gs_devices_trim(bool wait);
 
-/* Lets a device read and write all memory of another that we serve, past and future (cuCtxEnablePeerAccess). */
+/* Lets a device read and write all memory of another that we serve, past and future. Where all devices reach each other,
+ * those in use have it unasked; otherwise memory that cuCtxEnablePeerAccess is about is plain. */
 void gs_device_add_peer(struct gs_device *device, CUdevice peer);
 
 /* True when every device of the machine can access every other one's memory; asked once. */

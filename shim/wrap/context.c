@@ -23,13 +23,6 @@ static CUresult context_made(CUresult result, const CUcontext *context, CUdevice
 	return result;
 }
 
-static CUdevice device_of_current(void)
-{
-	CUdevice device = 0;
-
-	return gs_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
-}
-
 CUresult gs_on_cuDevicePrimaryCtxRetain(struct gs_call *call, PFN_cuDevicePrimaryCtxRetain_v7000 real, CUcontext *pctx,
 					CUdevice_v1 dev)
 {
@@ -185,21 +178,6 @@ CUresult gs_on_cuDevicePrimaryCtxReset_v2(struct gs_call *call, PFN_cuDevicePrim
 {
 	(void)call;
 	return primary_reset(real, dev);
-}
-
-/* The current context's device gets access to the memory of the peer context's device. */
-CUresult gs_on_cuCtxEnablePeerAccess(struct gs_call *call, PFN_cuCtxEnablePeerAccess_v4000 real, CUcontext peerContext,
-				     unsigned int Flags)
-{
-	CUresult result = real(peerContext, Flags);
-	struct gs_context peer;
-	struct gs_device *device;
-
-	(void)call;
-	if (result == CUDA_SUCCESS && gs_context_find(peerContext, &peer) &&
-	    (device = gs_device_used(peer.device)) != NULL)
-		gs_device_add_peer(device, device_of_current());
-	return result;
 }
 
 /* The host has waited for everything in the context: if it is the only one, for everything. */

@@ -44,9 +44,10 @@ UNITS = {
                   "allocator_starts", "allocator_addr_map", "allocator_threads"],
     "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
 }
-MIXES = ["alone drv_context_ways", "contexts", "program rt_hazard give-back", "program rt_hazard stream-destroyed",
+MIXES = ["alone drv_classes to-host", "script preload/ways", "contexts", "program rt_hazard give-back", "program rt_hazard stream-destroyed",
          "program rt_hazard copy-then-free", "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
+SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways"]
 SCRIPTS = {
     "allocator": ["preload/memory", "preload/capture", "fault/fault_sweep"],
     "shim/core": ["preload/memory", "preload/capture", "preload/ends", "preload/settings", "fault/fault_sweep"],
@@ -84,7 +85,7 @@ def ladder(name):
 def is_long(check):
     """Made last, and left out by --quick."""
     return check in ("torch", "mix starve 3", "unit allocator_faults") or (
-        check.startswith("script ") and check not in ("script preload/kinds", "script preload/classes"))
+        check.startswith("script ") and check not in SHORT_SCRIPTS)
 
 
 class Source:

@@ -1,9 +1,10 @@
-/* Contexts that come into being in every way there is and only launch kernels: memory of another context that they
- * still read is not handed out again when that one frees it. Prints how many words were wrong.
+/* A context that comes into being in the way that argv[1] says and only launches kernels: memory of another context that
+ * it still reads is not handed out again when that one frees it. Prints how many words were wrong.
  * With the shim only: the driver's own cuMemFree waits for its context alone. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cuda.h>
 
@@ -87,9 +88,37 @@ static CUresult by_retaining(CUcontext *ret_context)
 	return result == CUDA_SUCCESS ? cuCtxSetCurrent(*ret_context) : result;
 }
 
-int main(void)
+static const struct {
+	const char *name;
+	CUresult (*make)(CUcontext *);
+} ways[] = {{"v2", by_v2}, {"v3", by_v3}, {"v4", by_v4}, {"retain", by_retaining}};
+
+static void read_elsewhere(CUresult (*make)(CUcontext *))
 {
-	static CUresult (*const ways[])(CUcontext *) = {by_v2, by_v3, by_v4, by_retaining};
+	CUdeviceptr memory = memory_new(1), again;
+	unsigned value = 1, steps = 40;
+	unsigned long long count = WORDS;
+	CUcontext context;
+	CUstream stream;
+
+	NEED(cuCtxSynchronize());
+	NEED(make(&context));
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	launch("sim_delay", stream, (void *[]){&steps});
+	launch("sim_verify", stream, (void *[]){&memory, &value, &count, &errors});
+	NEED(cuCtxSetCurrent(owner));
+	NEED(cuMemFree_v2(memory));
+	again = memory_new(2);
+	need_current(owner);
+	NEED(cuCtxSynchronize());
+	NEED(cuCtxSetCurrent(context));
+	NEED(cuStreamSynchronize(stream));
+	NEED(cuCtxSetCurrent(owner));
+	NEED(cuMemFree_v2(again));
+}
+
+int main(int argc, char **argv)
+{
 	unsigned wrong = 0;
 
 	NEED(cuInit(0));
@@ -97,31 +126,10 @@ int main(void)
 	NEED(cuMemAlloc_v2(&errors, 4));
 	announce(errors, 4);
 	NEED(cuMemsetD32_v2(errors, 0, 1));
-	for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
-		CUdeviceptr memory, again;
-		unsigned value = 1, steps = 40;
-		unsigned long long count = WORDS;
-		CUcontext context;
-		CUstream stream;
-
-		NEED(cuCtxSetCurrent(owner));
-		memory = memory_new(value);
-		NEED(cuCtxSynchronize());
-		NEED(ways[way](&context));
-		NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-		launch("sim_delay", stream, (void *[]){&steps});
-		launch("sim_verify", stream, (void *[]){&memory, &value, &count, &errors});
-		NEED(cuCtxSetCurrent(owner));
-		NEED(cuMemFree_v2(memory));
-		again = memory_new(2);
-		need_current(owner);
-		NEED(cuCtxSynchronize());
-		NEED(cuCtxSetCurrent(context));
-		NEED(cuStreamSynchronize(stream));
-		NEED(cuMemcpyDtoH_v2(&wrong, errors, 4));
-		NEED(cuCtxSetCurrent(owner));
-		NEED(cuMemFree_v2(again));
-	}
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)
+			read_elsewhere(ways[i].make);
+	NEED(cuMemcpyDtoH_v2(&wrong, errors, 4));
 	printf("%u words wrong\n", wrong);
 	return wrong != 0;
 }

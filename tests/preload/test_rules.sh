@@ -7,7 +7,7 @@ export GPUSHIM_ALLOC_CONF=snapshot:off
 for source in "$TOP"/tests/conformance/*.c; do
 	rule=$(basename "$source" .c)
 	case $rule in
-	drv_fault | drv_vmm_fault | drv_green) # about cuMemAlloc in the simulator itself; only for a real driver
+	drv_fault | drv_vmm_fault) # about cuMemAlloc in the simulator itself
 		continue
 		;;
 	drv_proc_address | drv_proc_address_all | rt_entry_point) # about dlsym

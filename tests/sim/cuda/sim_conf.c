@@ -18,6 +18,7 @@ static struct sim_conf conf = {
     .idle_ms = 1000,
     .queue = 1024,
     .shadow = true,
+    .all_peers = true,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -77,6 +78,7 @@ static void conf_read(void)
 	conf.memory_bytes = conf_number("SIM_MEMORY", conf.memory_bytes, 1ull << 46, true);
 	conf.driver_version = (int)conf_number("SIM_DRIVER_VERSION", 13000, 99999, false);
 	conf.idle_ms = (unsigned)conf_number("SIM_IDLE_MS", 1000, 3600000, false);
+	conf.all_peers = conf_choice("SIM_PEERS", "pairs", "all") != 0;
 	conf.shadow = conf_choice("SIM_SHADOW", "off", "on") != 0;
 	conf.baton = conf_choice("SIM_THREADS", "baton", "free") == 0;
 	conf.queue = (unsigned)conf_number("SIM_QUEUE", conf.queue, UINT32_MAX, false);

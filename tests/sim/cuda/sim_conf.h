@@ -25,6 +25,7 @@ struct sim_conf {
 			   * that waits for it by other means goes on; 0 = never; default 1000 */
 	unsigned queue;	  /* SIM_QUEUE: so many operations fit into a stream; the call that brings one more waits until
 			   * the device has run one; default 1024 */
+	bool all_peers;	  /* SIM_PEERS=all|pairs, default all: of pairs, devices 0 and 1 reach each other, 2 and 3, .. */
 	bool shadow;	  /* SIM_SHADOW=on|off, default on: sim_shadow.h */
 	bool baton;	  /* SIM_THREADS=free|baton, default free: sim_thread.h */
 };

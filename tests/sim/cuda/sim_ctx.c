@@ -175,16 +175,27 @@ CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *params, unsigned f
 	return params ? CUDA_ERROR_NOT_SUPPORTED : ctx_create(handle, flags, ordinal);
 }
 
-CUresult cuCtxDestroy_v2(CUcontext handle)
+static CUresult ctx_destroy(CUcontext handle)
 {
-	SIM_ENTER(cuCtxDestroy_v2);
 	SIM_TRY(sim_ready());
-	if (!sim_handle_is(handle, SIM_KIND_CTX) || ((struct sim_ctx *)handle)->primary)
+	if (!sim_handle_is(handle, SIM_KIND_CTX) || ((struct sim_ctx *)handle)->primary || ((struct sim_ctx *)handle)->green)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_ctx_destroy((struct sim_ctx *)handle);
 	if (depth && stack[depth - 1].ctx == (struct sim_ctx *)handle)
 		depth--;
 	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy(CUcontext handle)
+{
+	SIM_ENTER(cuCtxDestroy);
+	return ctx_destroy(handle);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle)
+{
+	SIM_ENTER(cuCtxDestroy_v2);
+	return ctx_destroy(handle);
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle)
@@ -362,7 +373,7 @@ static CUresult peer_find(CUcontext handle, struct sim_ctx **ret_ctx, uint32_t *
 	SIM_TRY(sim_ctx_current(ret_ctx));
 	if (!sim_handle_is(peer, SIM_KIND_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (peer->device == (*ret_ctx)->device)
+	if (!sim_device_reaches((*ret_ctx)->device->ordinal, peer->device->ordinal))
 		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	*ret_bit = 1u << peer->device->ordinal;
 	return CUDA_SUCCESS;

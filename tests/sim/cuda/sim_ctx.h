@@ -10,7 +10,7 @@ struct sim_ctx {
 	uint64_t id; /* cuCtxGetId */
 	struct sim_device *device;
 	unsigned flags;
-	bool primary;
+	bool primary, green;
 	CUresult sticky;	    /* an error that every later call in this context returns */
 	struct sim_stream *legacy;  /* the NULL stream */
 	struct sim_stream *streams; /* all of it, the legacy and per-thread ones included; through stream->next */
@@ -27,6 +27,9 @@ struct sim_ctx *sim_ctx_new(struct sim_device *device, unsigned flags, bool prim
 
 /* Waits for its work, then ends it with all that it owns. */
 void sim_ctx_destroy(struct sim_ctx *ctx);
+
+struct sim_ctx *sim_primary_retain(struct sim_device *device);
+CUresult sim_primary_release(struct sim_device *device);
 
 /* The per-thread default stream of the calling thread in this context. */
 struct sim_stream *sim_ctx_thread_stream(struct sim_ctx *ctx);

@@ -218,6 +218,11 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ordinal, const char *id)
 	return CUDA_SUCCESS;
 }
 
+bool sim_device_reaches(CUdevice ordinal, CUdevice peer)
+{
+	return ordinal != peer && (sim_conf()->all_peers || ordinal / 2 == peer / 2);
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer)
 {
 	struct sim_device *device;
@@ -227,7 +232,7 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer)
 	SIM_TRY(sim_device_get(peer, &device));
 	if (!can)
 		return CUDA_ERROR_INVALID_VALUE;
-	*can = ordinal != peer;
+	*can = sim_device_reaches(ordinal, peer);
 	return CUDA_SUCCESS;
 }
 

@@ -326,18 +326,32 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice ordinal)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
+static CUresult device_set(CUdevice ordinal, CUmemoryPool handle)
 {
 	struct sim_device *device;
 	struct sim_pool *pool;
 
-	SIM_ENTER(cuDeviceSetMemPool);
 	SIM_TRY(sim_device_get(ordinal, &device));
 	SIM_TRY(pool_find(handle, &pool));
 	if (pool->device != device)
 		return CUDA_ERROR_INVALID_VALUE;
 	device->current_pool = pool;
 	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
+{
+	SIM_ENTER(cuDeviceSetMemPool);
+	return device_set(ordinal, handle);
+}
+
+/* Of devices only. */
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool handle)
+{
+	SIM_ENTER(cuMemSetMemPool);
+	if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return device_set(location->id, handle);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *handle, const CUmemPoolProps *props)

@@ -1,6 +1,14 @@
 /* Primary contexts: one per device, made by the first retain, gone with the last release or a reset. */
 #include "tests/sim/cuda/sim_ctx.h"
 
+struct sim_ctx *sim_primary_retain(struct sim_device *device)
+{
+	if (!device->primary)
+		device->primary = sim_ctx_new(device, device->primary_flags, true);
+	device->primary_refs++;
+	return device->primary;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice ordinal)
 {
 	struct sim_device *device;
@@ -9,10 +17,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice ordinal)
 	SIM_TRY(sim_device_get(ordinal, &device));
 	if (!handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!device->primary)
-		device->primary = sim_ctx_new(device, device->primary_flags, true);
-	device->primary_refs++;
-	*handle = (CUcontext)device->primary;
+	*handle = (CUcontext)sim_primary_retain(device);
 	return CUDA_SUCCESS;
 }
 
@@ -24,14 +29,19 @@ static CUresult primary_end(struct sim_device *device)
 	return CUDA_SUCCESS;
 }
 
+CUresult sim_primary_release(struct sim_device *device)
+{
+	if (device->primary_refs == 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return --device->primary_refs == 0 ? primary_end(device) : CUDA_SUCCESS;
+}
+
 static CUresult primary_release(CUdevice ordinal)
 {
 	struct sim_device *device;
 
 	SIM_TRY(sim_device_get(ordinal, &device));
-	if (device->primary_refs == 0)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	return --device->primary_refs == 0 ? primary_end(device) : CUDA_SUCCESS;
+	return sim_primary_release(device);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal)

@@ -221,12 +221,11 @@ CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priori
 	return stream_create(handle, flags, priority);
 }
 
-CUresult cuStreamDestroy_v2(CUstream handle)
+static CUresult stream_destroy(CUstream handle)
 {
 	struct sim_stream **link;
 	struct sim_stream *stream;
 
-	SIM_ENTER(cuStreamDestroy_v2);
 	if (handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
 		return CUDA_ERROR_INVALID_HANDLE;
 	SIM_TRY(sim_stream_find(handle, false, &stream));
@@ -237,6 +236,18 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 	*link = stream->next;
 	sim_stream_end(stream);
 	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream handle)
+{
+	SIM_ENTER(cuStreamDestroy);
+	return stream_destroy(handle);
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle)
+{
+	SIM_ENTER(cuStreamDestroy_v2);
+	return stream_destroy(handle);
 }
 
 SIM_TWIN(cuStreamQuery, _ptsz, (CUstream handle), (handle))
