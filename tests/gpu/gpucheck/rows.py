@@ -413,3 +413,37 @@ def overhead(check):
             + f", A/A {halves[1] - halves[0]:+.0f} ns, spread {spread:.0f}"
         )
     return "\n".join(texts)
+
+
+STEP_PROGRAMS = {"train": ["steps.py", "train"], "decode": ["steps.py", "decode"], "streams": ["streams.py"]}
+STEP_ROUNDS = 3
+
+
+def steps_once(check, program, setting):
+    name, *words = STEP_PROGRAMS[program]
+    run = check.run(machine.script(name) + words, limit_s=90, **OVERHEAD_SETTINGS[setting])
+    return json.loads(run.lines('{"ms')[0])["ms_tenth" if name == "steps.py" else "ms_least"]
+
+
+@row("steps", 150, alone=True)
+def steps(check):
+    """A step of PyTorch programs whose host is the bottleneck, default settings against plain, by turns (ABBA) with an
+    A/A control. Fails only where something is badly wrong: a step that takes half as long again in every pair."""
+    texts, slow = [], []
+    for program in STEP_PROGRAMS:
+        figures = {"plain": [], "default": []}
+        for number in range(STEP_ROUNDS):
+            order = ["plain", "default", "default", "plain"] if number % 2 == 0 else ["default", "plain", "plain", "default"]
+            for setting in order[: 4 if number == 0 else 2]:
+                figures[setting].append(steps_once(check, program, setting))
+        plain, default = figures["plain"], figures["default"]
+        ratio = statistics.median(default) / statistics.median(plain)
+        texts.append(
+            f"{program:8} plain {min(plain):.2f} ms, default {min(default):.2f} ms; medians {ratio:.3f}x, "
+            f"minima {min(default) / min(plain):.3f}x, A/A {max(plain) / min(plain):.3f}x"
+        )
+        if min(default) > 1.5 * max(plain):
+            slow.append(program)
+    if slow:
+        raise Failed(f"{', '.join(slow)}: much slower\n" + "\n".join(texts))
+    return "\n".join(texts)
