@@ -202,9 +202,50 @@ static void history_print(const struct gsr_model *model)
 		gsr_line("stacks cut because a table was full: %s", gsr_number(count, cut));
 }
 
+/* --- what it is for ---------------------------------------------------------------------------------------------- */
+
+/* Says nothing where there is nothing to tell apart. */
+static void purposes_print(const struct gsr_usage *purposes)
+{
+	static const char *const heads[] = {"LIVE", "%", "AT PEAK", "%", "WHAT IT IS FOR"};
+	struct gsr_grid *grid;
+
+	if (purposes->count == 0 || (purposes->count == 1 && strcmp(purposes->groups[0].name, "other") == 0))
+		return;
+	gsr_line("%s", "");
+	grid = gsr_grid_new(heads, 5);
+	for (size_t i = 0; i < purposes->count; i++) {
+		const struct gsr_use *use = &purposes->groups[i].use;
+		char cells[4][GSR_CELL_BYTES];
+
+		if (use->live_bytes == 0 && use->peak_bytes == 0)
+			continue;
+		gsr_grid_row(grid,
+			     (const char *const[]){gsr_bytes(cells[0], use->live_bytes),
+						   gsr_share(cells[1], use->live_bytes, purposes->sum.live_bytes),
+						   gsr_bytes(cells[2], use->peak_bytes),
+						   gsr_share(cells[3], use->peak_bytes, purposes->sum.peak_bytes),
+						   purposes->groups[i].name});
+	}
+	gsr_grid_print(grid);
+}
+
+static cJSON *purposes_json(const struct gsr_usage *purposes)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	for (size_t i = 0; i < purposes->count; i++) {
+		cJSON *row = cJSON_AddObjectToObject(object, purposes->groups[i].name);
+
+		cJSON_AddNumberToObject(row, "live_bytes", (double)purposes->groups[i].use.live_bytes);
+		cJSON_AddNumberToObject(row, "peak_bytes", (double)purposes->groups[i].use.peak_bytes);
+	}
+	return object;
+}
+
 static void summary_json(const char *path, const struct gsr_model *model, struct gsr_places *places,
-			 const struct gsr_usage *usage, const struct gsr_torch *torch,
-			 const struct gsr_options *options)
+			 const struct gsr_usage *usage, const struct gsr_usage *purposes,
+			 const struct gsr_torch *torch, const struct gsr_options *options)
 {
 	cJSON *object = cJSON_CreateObject();
 
@@ -215,31 +256,40 @@ static void summary_json(const char *path, const struct gsr_model *model, struct
 	cJSON_AddItemToObject(object, "pytorch", torch_json(torch));
 	cJSON_AddItemToObject(object, "live_totals", cJSON_Duplicate(model->live_totals, true));
 	cJSON_AddItemToObject(object, "functions", cJSON_Duplicate(model->functions, true));
+	cJSON_AddItemToObject(object, "categories", purposes_json(purposes));
 	cJSON_AddItemToObject(object, "top", gsr_usage_json(places, model, usage, options));
 	gsr_json_print(object);
 }
 
-void gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *given)
+int gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *given)
 {
 	struct gsr_places *places = gsr_places_new(model);
-	struct gsr_options options = *given;
-	struct gsr_usage usage;
+	struct gsr_categories *categories = gsr_command_categories(model, places, given);
+	struct gsr_options options = *given, by_category = {.by = GSR_BY_CATEGORY};
+	struct gsr_usage usage, purposes;
 	struct gsr_torch torch;
 	const cJSON *device;
 
+	if (categories == NULL) {
+		gsr_places_drop(places);
+		return GSR_UNUSABLE;
+	}
 	if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
 	gsr_torch_read(model, &torch);
-	gsr_usage_read(model, places, options.sorts, options.by, &usage);
-	options.order = gsr_usage_sort(&usage, options.order);
+	gsr_usage_read(model, places, categories, options.sorts, options.by, &usage);
+	options.order = by_category.order = gsr_usage_sort(&usage, options.order);
+	gsr_usage_read(model, places, categories, options.sorts, GSR_BY_CATEGORY, &purposes);
+	gsr_usage_sort(&purposes, by_category.order);
 	if (options.json) {
-		summary_json(path, model, places, &usage, &torch, &options);
+		summary_json(path, model, places, &usage, &purposes, &torch, &options);
 	} else {
 		gsr_print_title(path, model);
 		process_print(model);
 		cJSON_ArrayForEach(device, model->devices) device_print(device);
 		torch_print(model, &torch);
 		totals_print(model);
+		purposes_print(&purposes);
 		if (usage.count > 0) {
 			gsr_line("%s", "");
 			gsr_heading("Most memory %s: %s", options.order == GSR_ORDER_PEAK ? "at the peak" : "alive",
@@ -250,5 +300,8 @@ void gsr_summary(const char *path, const struct gsr_model *model, const struct g
 		history_print(model);
 	}
 	gsr_usage_drop(&usage);
+	gsr_usage_drop(&purposes);
+	gsr_categories_drop(categories);
 	gsr_places_drop(places);
+	return GSR_FINE;
 }

@@ -40,17 +40,22 @@ static void notes_print(const struct gsr_model *model, const struct gsr_usage *u
 		 gsr_number(dropped, gsr_count(model->recording, GS_KEY(recording, events_dropped))));
 }
 
-void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *given)
+int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *given)
 {
 	struct gsr_places *places = gsr_places_new(model);
+	struct gsr_categories *categories = gsr_command_categories(model, places, given);
 	struct gsr_options options = *given;
 	struct gsr_usage usage;
 
+	if (categories == NULL) {
+		gsr_places_drop(places);
+		return GSR_UNUSABLE;
+	}
 	if (options.sorts == 0 && options.by == GSR_BY_CLASS)
 		options.sorts = (1u << GSR_SORT_COUNT) - 1;
 	else if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
-	gsr_usage_read(model, places, options.sorts, options.by, &usage);
+	gsr_usage_read(model, places, categories, options.sorts, options.by, &usage);
 	options.order = gsr_usage_sort(&usage, options.order);
 	if (options.json) {
 		cJSON *object = gsr_usage_json(places, model, &usage, &options);
@@ -64,5 +69,7 @@ void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_o
 		notes_print(model, &usage);
 	}
 	gsr_usage_drop(&usage);
+	gsr_categories_drop(categories);
 	gsr_places_drop(places);
+	return GSR_FINE;
 }

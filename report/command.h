@@ -14,11 +14,12 @@ struct gsr_options {
 	unsigned sorts;	      /* bits of enum gsr_sort; 0 = what fits the snapshot */
 	enum gsr_group_by by; /* how to sum up */
 	enum gsr_order order;
+	const char *categories; /* file of rules; NULL = as the snapshot's settings say */
 };
 
-/* Print one snapshot. path is for headings only. */
-void gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *options);
-void gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+/* Print one snapshot. path is for headings only. Return the status. */
+int gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 
 /* Ask a running process, by its number. Return the status. */
 int gsr_live(const char *pid, const struct gsr_options *options);
@@ -29,6 +30,11 @@ char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES])
 
 /* The first line of what a command prints: file, program, process, moment. */
 void gsr_print_title(const char *path, const struct gsr_model *model);
+
+/* The rules that the options or the snapshot's settings name. A file that only the settings name is not always here: where
+ * it cannot be used, that is said, and the built-in rules serve. NULL: the options' file cannot be used, which was said. */
+struct gsr_categories *gsr_command_categories(const struct gsr_model *model, struct gsr_places *places,
+					      const struct gsr_options *options);
 
 /* Prints the object on one line and drops it. */
 void gsr_json_print(cJSON *object);

@@ -11,7 +11,7 @@
 
 static const struct command {
 	const char *name;
-	void (*run)(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+	int (*run)(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 	int (*ask)(const char *pid, const struct gsr_options *options); /* instead: of a running process */
 	unsigned rows;							/* default of -n */
 	const char *line;
@@ -22,7 +22,7 @@ static const struct command {
     {"snapshot", NULL, gsr_snapshot, 0, "PID: makes a running process write a snapshot, prints its name"},
 };
 
-static const char *const group_names[] = {"line", "stack", "function", "class", NULL}; /* enum gsr_group_by */
+static const char *const group_names[] = {"line", "stack", "function", "class", "category", NULL}; /* enum gsr_group_by */
 static const char *const order_names[] = {"live", "peak", "total", "count", NULL};     /* enum gsr_order from LIVE on */
 static const char *const conf_names[] = {"text", "markdown", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL}; /* enum gsr_color */
@@ -37,7 +37,8 @@ static void help_print(void)
 	puts(
 	    "\n"
 	    "  -b, --by live|peak|total|count             order (live, or peak where nothing is alive)\n"
-	    "  -g, --group line|stack|function|class      what to sum up (line)\n"
+	    "  -g, --group line|stack|function|class|category  what to sum up (line)\n"
+	    "      --categories FILE  rules for categories, before the built-in ones: CATEGORY python|native|thread FILE [FUNCTION]\n"
 	    "  -w, --what block|tensor|driver|host|managed|handle|all\n"
 	    "                     sort of memory, several joined by + (tensors under PyTorch, else blocks and driver)\n"
 	    "  -n, --rows N       rows of the table; 0 = all\n"
@@ -102,7 +103,7 @@ static int rows_read(const char *text, unsigned *ret_rows)
 	return 0;
 }
 
-enum { OPTION_JSON = 256, OPTION_COLOR, OPTION_CONF, OPTION_VERSION };
+enum { OPTION_JSON = 256, OPTION_CATEGORIES, OPTION_COLOR, OPTION_CONF, OPTION_VERSION };
 
 /* 0: go on; 1: done already; -1: wrong usage, said. */
 static int options_read(int argc, char **argv, struct gsr_options *options, bool *rows_given)
@@ -112,6 +113,7 @@ static int options_read(int argc, char **argv, struct gsr_options *options, bool
 					      {"what", required_argument, NULL, 'w'},
 					      {"rows", required_argument, NULL, 'n'},
 					      {"json", no_argument, NULL, OPTION_JSON},
+					      {"categories", required_argument, NULL, OPTION_CATEGORIES},
 					      {"color", required_argument, NULL, OPTION_COLOR},
 					      {"help-conf", optional_argument, NULL, OPTION_CONF},
 					      {"version", no_argument, NULL, OPTION_VERSION},
@@ -139,6 +141,9 @@ static int options_read(int argc, char **argv, struct gsr_options *options, bool
 			break;
 		case OPTION_JSON:
 			options->json = true;
+			break;
+		case OPTION_CATEGORIES:
+			options->categories = optarg;
 			break;
 		case OPTION_COLOR:
 			error = choice_read("color", optarg, color_names, &color);
@@ -206,9 +211,10 @@ int main(int argc, char **argv)
 	for (bool first = true; optind < argc; optind++) {
 		struct gsr_model model;
 
-		if (command->ask != NULL) {
-			int answer = command->ask(argv[optind], &options);
+		int answer;
 
+		if (command->ask != NULL) {
+			answer = command->ask(argv[optind], &options);
 			status = answer > status ? answer : status;
 			continue;
 		}
@@ -219,7 +225,8 @@ int main(int argc, char **argv)
 		if (!first && !options.json)
 			puts("");
 		first = false;
-		command->run(argv[optind], &model, &options);
+		answer = command->run(argv[optind], &model, &options);
+		status = answer > status ? answer : status;
 		gsr_model_drop(&model);
 	}
 	return output_end(status);

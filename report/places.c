@@ -127,6 +127,21 @@ static const char *native_names(struct gsr_places *places, uint64_t frame, const
 		   : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame), ret_distance);
 }
 
+void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret_file, const char **ret_function)
+{
+	const struct gsr_model *model = places->model;
+	uint64_t distance;
+
+	if (strcmp(GSR_NAME(model, frames, kind, frame), "native") == 0) {
+		*ret_function = native_names(places, frame, ret_file, &distance);
+		if (*ret_function == NULL)
+			*ret_function = "";
+		return;
+	}
+	*ret_file = gsr_string(model, GSR_CELL(model, frames, file, frame));
+	*ret_function = gsr_string(model, GSR_CELL(model, frames, function, frame));
+}
+
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
 {
 	const struct gsr_model *model = places->model;

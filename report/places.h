@@ -16,6 +16,10 @@ void gsr_places_drop(struct gsr_places *places);
 /* The frame that stands for the stack; 0 = no stack. */
 uint64_t gsr_places_line(const struct gsr_places *places, uint64_t stack);
 
+/* Path and function of a Python frame; module, without its folder, and function of a native one, "" where it is not
+ * known. The texts live as long as places. */
+void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret_file, const char **ret_function);
+
 /* "net/model.py:41 in forward", "solve+0x1c in libsolver.so", "libsolver.so+0x1234". They return text. */
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
 

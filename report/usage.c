@@ -28,6 +28,7 @@ struct replay {
 struct reading {
 	const struct gsr_model *model;
 	struct gsr_places *places;
+	struct gsr_categories *categories;
 	enum gsr_group_by by;
 	unsigned sorts;
 	struct gsr_usage *usage;
@@ -74,12 +75,17 @@ static uint32_t group_get(struct reading *reading, uint64_t key, const char *nam
 	return (uint32_t)usage->count++;
 }
 
-static uint32_t group_of(struct reading *reading, unsigned sort, uint64_t stack)
+static uint32_t group_of(struct reading *reading, unsigned sort, uint64_t stack, uint64_t thread)
 {
 	char text[GSR_CELL_BYTES];
+	const char *category;
 	uint64_t line, key;
 	uint32_t *known = reading->by == GSR_BY_CLASS ? &reading->group_of_sort[sort] : &reading->group_of_stack[stack];
 
+	if (reading->by == GSR_BY_CATEGORY) {
+		category = gsr_category_of(reading->categories, stack, thread);
+		return group_get(reading, text_hash(category), category, stack);
+	}
 	if (*known != NO_GROUP)
 		return *known;
 	line = gsr_places_line(reading->places, stack);
@@ -108,7 +114,8 @@ static uint32_t group_of(struct reading *reading, unsigned sort, uint64_t stack)
 
 /* Calls visit for everything of the wanted sorts that was alive when the snapshot was written. */
 static void live_each(struct reading *reading, void (*visit)(struct reading *reading, unsigned sort, uint64_t address,
-							     uint64_t size_bytes, uint64_t stack, int64_t time_ns))
+							     uint64_t size_bytes, uint64_t stack, uint64_t thread,
+							     int64_t time_ns))
 {
 	const struct gsr_model *model = reading->model;
 
@@ -116,7 +123,7 @@ static void live_each(struct reading *reading, void (*visit)(struct reading *rea
 		if (strcmp(GSR_NAME(model, blocks, state, row), "live") == 0)
 			visit(reading, GSR_SORT_INDEX_BLOCK, GSR_CELL(model, blocks, address, row),
 			      GSR_CELL(model, blocks, size_bytes, row), GSR_CELL(model, blocks, stack, row),
-			      (int64_t)GSR_CELL(model, blocks, time_ns, row));
+			      GSR_CELL(model, blocks, thread, row), (int64_t)GSR_CELL(model, blocks, time_ns, row));
 	for (size_t row = 0; row < GSR_ROWS(model, live); row++) {
 		const char *name = GSR_NAME(model, live, class, row);
 
@@ -124,14 +131,15 @@ static void live_each(struct reading *reading, void (*visit)(struct reading *rea
 			if ((reading->sorts & 1u << sort) != 0 && strcmp(name, gsr_sort_names[sort]) == 0)
 				visit(reading, sort, GSR_CELL(model, live, address, row),
 				      GSR_CELL(model, live, size_bytes, row), GSR_CELL(model, live, stack, row),
+				      GSR_CELL(model, live, thread, row),
 				      (int64_t)GSR_CELL(model, live, time_ns, row));
 	}
 }
 
 static void live_add(struct reading *reading, unsigned sort, uint64_t address, uint64_t size_bytes, uint64_t stack,
-		     int64_t time_ns)
+		     uint64_t thread, int64_t time_ns)
 {
-	uint32_t group = group_of(reading, sort, stack);
+	uint32_t group = group_of(reading, sort, stack, thread);
 	struct gsr_use *use = &reading->usage->groups[group].use, *sum = &reading->usage->sum;
 
 	(void)address;
@@ -218,10 +226,11 @@ static uint64_t key_of(unsigned sort, uint64_t address)
 }
 
 static void seed(struct reading *reading, unsigned sort, uint64_t address, uint64_t size_bytes, uint64_t stack,
-		 int64_t time_ns)
+		 uint64_t thread, int64_t time_ns)
 {
 	if (time_ns < reading->history_start_ns)
-		replay_alloc(reading->seeded, key_of(sort, address), size_bytes, group_of(reading, sort, stack));
+		replay_alloc(reading->seeded, key_of(sort, address), size_bytes,
+			     group_of(reading, sort, stack, thread));
 }
 
 /* Where older events are missing, what survived them is there from the start. */
@@ -257,7 +266,8 @@ static size_t replay_run(struct reading *reading, const struct meaning *meanings
 			replay_free(replay, key);
 			continue;
 		}
-		group = group_of(reading, meaning.sort, GSR_CELL(model, events, stack, row));
+		group = group_of(reading, meaning.sort, GSR_CELL(model, events, stack, row),
+				 GSR_CELL(model, events, thread, row));
 		replay_alloc(replay, key, size_bytes, group);
 		if (replay->bytes > highest) {
 			highest = replay->bytes;
@@ -299,11 +309,12 @@ static void peak_read(struct reading *reading)
 	free(meanings);
 }
 
-void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, unsigned sorts, enum gsr_group_by by,
-		    struct gsr_usage *ret_usage)
+void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_categories *categories,
+		    unsigned sorts, enum gsr_group_by by, struct gsr_usage *ret_usage)
 {
 	size_t stacks = GSR_ROWS(model, stacks) + 1;
-	struct reading reading = {.model = model, .places = places, .by = by, .sorts = sorts, .usage = ret_usage};
+	struct reading reading = {
+	    .model = model, .places = places, .categories = categories, .by = by, .sorts = sorts, .usage = ret_usage};
 
 	memset(ret_usage, 0, sizeof(*ret_usage));
 	ret_usage->complete = gsr_history_complete(model);

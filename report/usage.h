@@ -5,6 +5,7 @@
 #ifndef GSR_USAGE_H
 #define GSR_USAGE_H
 
+#include "report/category.h"
 #include "report/places.h"
 
 /* Sorts of memory, as bits. X(name, text): the text is also the class in the table live. */
@@ -28,7 +29,7 @@ extern const char *const gsr_sort_names[GSR_SORT_COUNT];
  * driver served. */
 unsigned gsr_sorts_default(const struct gsr_model *model);
 
-enum gsr_group_by { GSR_BY_LINE, GSR_BY_STACK, GSR_BY_FUNCTION, GSR_BY_CLASS };
+enum gsr_group_by { GSR_BY_LINE, GSR_BY_STACK, GSR_BY_FUNCTION, GSR_BY_CLASS, GSR_BY_CATEGORY };
 /* BEST: live, or peak where nothing is alive any more. */
 enum gsr_order { GSR_ORDER_BEST, GSR_ORDER_LIVE, GSR_ORDER_PEAK, GSR_ORDER_TOTAL, GSR_ORDER_COUNT };
 
@@ -51,8 +52,9 @@ struct gsr_usage {
 	struct gsr_group *groups;
 };
 
-void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, unsigned sorts, enum gsr_group_by by,
-		    struct gsr_usage *ret_usage);
+/* categories: for GSR_BY_CATEGORY, else it may be NULL. */
+void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_categories *categories,
+		    unsigned sorts, enum gsr_group_by by, struct gsr_usage *ret_usage);
 
 /* Sorts, and returns the order that BEST came to. */
 enum gsr_order gsr_usage_sort(struct gsr_usage *usage, enum gsr_order order);

@@ -32,6 +32,8 @@ static const char *group_head(enum gsr_group_by by)
 		return "FUNCTION";
 	case GSR_BY_CLASS:
 		return "CLASS";
+	case GSR_BY_CATEGORY:
+		return "CATEGORY";
 	default:
 		return "LINE";
 	}
@@ -142,4 +144,19 @@ void gsr_print_title(const char *path, const struct gsr_model *model)
 	char command[GSR_CELL_BYTES];
 
 	gsr_heading("%s: %s", path, gsr_command_text(model, command));
+}
+
+struct gsr_categories *gsr_command_categories(const struct gsr_model *model, struct gsr_places *places,
+					      const struct gsr_options *options)
+{
+	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(model->meta, GS_KEY(meta, settings));
+	const char *named = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(settings, "categories"));
+	struct gsr_categories *categories;
+
+	if (options->categories != NULL)
+		return gsr_categories_new(model, places, options->categories);
+	if (named == NULL || named[0] == '\0')
+		return gsr_categories_new(model, places, NULL);
+	categories = gsr_categories_new(model, places, named);
+	return categories != NULL ? categories : gsr_categories_new(model, places, NULL);
 }
