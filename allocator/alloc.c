@@ -6,24 +6,41 @@
 /* No device has more: keeps sums of sizes from wrapping. */
 #define SIZE_MAX_BYTES (1ull << 46)
 
-int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+/* GS_E_NOT_FOUND: neither served nor refused. */
+static int serve_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_want *want,
+		      struct gsa_block_info *ret_block)
 {
-	struct gsa_want want = {.request = request, .size_bytes = request->size_bytes, .pool = GSA_POOL_PLAIN};
-	int error = GS_E_NOT_FOUND;
+	int error;
 
 	if (request->size_bytes == 0)
 		return GS_E_INVALID;
+	*want = (struct gsa_want){.request = request, .size_bytes = request->size_bytes, .pool = GSA_POOL_PLAIN};
 	if (request->size_bytes > SIZE_MAX_BYTES)
-		error = GS_E_NO_MEMORY;
-	if (!request->plain && error == GS_E_NOT_FOUND) {
-		want.size_bytes = gsa_round_up(request->size_bytes, GSA_ROUND_BYTES);
-		want.pool = want.size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
-		gsb_lock_acquire(&allocator->lock);
-		error = gsa_live_serve(allocator, &want, ret_block);
-		if (error == GS_OK)
-			allocator->stats.hits++;
-		gsb_lock_release(&allocator->lock);
-	}
+		return GS_E_NO_MEMORY;
+	if (request->plain)
+		return GS_E_NOT_FOUND;
+	want->size_bytes = gsa_round_up(request->size_bytes, GSA_ROUND_BYTES);
+	want->pool = want->size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
+	gsb_lock_acquire(&allocator->lock);
+	error = gsa_live_serve(allocator, want, ret_block);
+	if (error == GS_OK)
+		allocator->stats.hits++;
+	gsb_lock_release(&allocator->lock);
+	return error;
+}
+
+int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+{
+	struct gsa_want want;
+
+	return serve_held(allocator, request, &want, ret_block);
+}
+
+int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+{
+	struct gsa_want want;
+	int error = serve_held(allocator, request, &want, ret_block);
+
 	if (error == GS_E_NOT_FOUND)
 		error = gsa_reclaim_serve(allocator, &want, ret_block);
 	if (error == GS_E_NO_MEMORY) {

@@ -8,6 +8,32 @@
 #include "allocator/tag.h"
 #include "shim/base/err.h"
 
+static void pend(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
+{
+	struct gsa_tag *tag = gsa_tag_for(allocator, stream);
+
+	block->freed_on = tag->stream.id;
+	gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+}
+
+int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
+		  struct gsa_block_info *ret_block)
+{
+	struct gsa_block *block;
+	int error = GS_E_NOT_FOUND;
+
+	gsb_lock_acquire(&allocator->lock);
+	block = gsa_live_at(allocator, address);
+	if (block != NULL && block->address == address && !block->segment->exact && !block->shared) {
+		gsa_live_describe(block, ret_block);
+		gsa_live_leave(allocator, block);
+		pend(allocator, block, stream);
+		error = GS_OK;
+	}
+	gsb_lock_release(&allocator->lock);
+	return error;
+}
+
 int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
 {
 	struct gsa_block_info info;
@@ -29,10 +55,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	} else if (block->shared) {
 		gsa_share_retire(allocator, block);
 	} else {
-		struct gsa_tag *tag = gsa_tag_for(allocator, stream);
-
-		block->freed_on = tag->stream.id;
-		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+		pend(allocator, block, stream);
 	}
 	gsb_lock_release(&allocator->lock);
 	if (ret_block != NULL)

@@ -80,10 +80,19 @@ void gsa_fini(struct gsa *allocator);
  * lasting: pass the call through. */
 int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
 
+/* Only from memory that is free for the request as things are: no driver call, no fence asked. GS_E_NOT_FOUND when there
+ * is none; nothing has changed then. */
+int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
+
 /* stream NULL: freed without a stream. GS_E_NOT_FOUND: no block of ours starts there (a foreign, freed or interior
  * pointer): the driver's answer is the right one. ret_block, if not NULL, tells what was freed. */
 int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
 	     struct gsa_block_info *ret_block);
+
+/* The same for memory that stays held when it is freed and that nobody else maps. GS_E_NOT_FOUND: none such starts there;
+ * nothing has changed then. */
+int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
+		  struct gsa_block_info *ret_block);
 
 /* The live block that contains the address; interior addresses too, up to reserved_bytes. GS_E_NOT_FOUND. */
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block);

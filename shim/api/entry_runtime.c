@@ -1,10 +1,19 @@
 /* The exported runtime functions, made from the table: lend their name and caller to what happens below, and call the
  * real function of the runtime that the caller is linked to. */
 #include "shim/api/call.h"
+#include "shim/api/handler.h"
+#include "shim/api/quick.h"
 #include "shim/api/runtime.h"
 
 /* What a program gets whose runtime cannot be found or lacks the function. */
 #define NO_RUNTIME cudaErrorNotSupported
+
+#define ANSWERED_PASS(symbol, real, caller, arguments) false
+#define ENTERING_PASS() (void)0
+#define LEFT_PASS(symbol, real, result) (void)0
+#define ANSWERED_QUICK(symbol, real, caller, arguments) gs_quick_##symbol(real, caller GS_AFTER_COMMA arguments)
+#define ENTERING_QUICK() gs_quick_entering()
+#define LEFT_QUICK(symbol, real, result) gs_quick_left(real, GS_QUICK_##symbol, result)
 
 #define RT(symbol, suffix, parameters, arguments, disposition, call_class)                                             \
 	GS_EXPORT cudaError_t symbol parameters                                                                        \
@@ -16,9 +25,13 @@
                                                                                                                        \
 		if (__builtin_expect(real == NULL || real->symbol == NULL, 0))                                         \
 			return NO_RUNTIME;                                                                             \
+		if (ANSWERED_##disposition(symbol, real, caller, arguments))                                           \
+			return cudaSuccess;                                                                            \
 		if (!gs_runtime_call_begin(&call, GS_FN_##symbol, caller))                                             \
 			return real->symbol arguments;                                                                 \
+		ENTERING_##disposition();                                                                              \
 		result = real->symbol arguments;                                                                       \
+		LEFT_##disposition(symbol, real, result);                                                              \
 		gs_runtime_call_end(&call);                                                                            \
 		return result;                                                                                         \
 	}

@@ -9,6 +9,8 @@
 #include "shim/api/behind.h"
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
+#include "shim/api/quick.h"
+#include "shim/api/tool.h"
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
@@ -168,10 +170,18 @@ static void *substitute_for(const char *name, void *real, const void *caller)
 	return substitute != real ? substitute : NULL;
 }
 
+/* Who looks it up means to call it, and does so past us. */
+static void note_tool(const char *name)
+{
+	if (name != NULL && name[0] == 'c' && name[1] == 'u' && name[2] == 'p' && gs_tool_asks(name))
+		gs_quick_stop();
+}
+
 void *gs_lookup_dlsym(void *handle, const char *name, const char *version, const void *caller)
 {
 	(void)version;
 	gs_lookup_init();
+	note_tool(name);
 	if (!may_be_ours(handle, name))
 		return NULL;
 	return substitute_for(name, gs_lookup_real_dlsym(handle, name), caller);
@@ -180,6 +190,7 @@ void *gs_lookup_dlsym(void *handle, const char *name, const char *version, const
 void *gs_lookup_dlvsym(void *handle, const char *name, const char *version, const void *caller)
 {
 	gs_lookup_init();
+	note_tool(name);
 	if (!may_be_ours(handle, name))
 		return NULL;
 	return substitute_for(name, gs_lookup_real_dlvsym(handle, name, version), caller);

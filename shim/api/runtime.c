@@ -12,6 +12,7 @@
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/core/thread.h"
 
 #define RUNTIME_LIMIT 16 /* CUDA runtimes in one process */
 #define CALLER_LIMIT 64	 /* objects that call them; more: the oldest is looked up again */
@@ -49,15 +50,29 @@ static const struct {
 #include "shim/api/runtime.def"
 };
 
+/* From 12 on a runtime makes a device's context current as soon as the device is chosen. */
+static bool is_shared_runtime(const struct gsb_elf *home)
+{
+	static const char prefix[] = "libcudart.so.1";
+
+	return home->soname != NULL && strncmp(home->soname, prefix, sizeof(prefix) - 1) == 0 &&
+	       home->soname[sizeof(prefix) - 1] >= '2';
+}
+
 static void slots_fill(struct gs_runtime *runtime, const struct gsb_elf *home)
 {
+	bool own = is_shared_runtime(home);
+
 	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
 		const char *name = gs_fn_info[slots[i].fn].symbol;
 		void *function = gs_behind_symbol(name);
 
 		*(void **)((char *)runtime + slots[i].offset) =
 			function != NULL ? function : gsb_elf_symbol(home, name);
+		own = own && function == NULL;
 	}
+	runtime->start = own ? home->start : 0;
+	runtime->end = own ? home->end : 0;
 }
 
 /* The one at this place, else an unused one, else one whose object is gone; NULL if all are in use. */
@@ -188,6 +203,9 @@ static __attribute__((noinline)) const struct gs_runtime *runtime_find(const voi
 		gsb_log_once(GSB_LOG_ERROR, "a CUDA runtime function was called, but no libcudart is loaded");
 		return NULL;
 	}
+	if (gs_thread.quick_unloads != unloads)
+		gs_thread.quick_kinds = 0;
+	gs_thread.quick_unloads = unloads;
 	own_callers[own_next++ % OWN_CALLERS] = known;
 	return known.runtime;
 }

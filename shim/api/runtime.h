@@ -5,12 +5,15 @@
 #ifndef GS_API_RUNTIME_H
 #define GS_API_RUNTIME_H
 
+#include <stdint.h>
+
 #include "shim/api/cuda.h"
 #include "shim/api/fn.h"
 
 struct gs_runtime {
 #define RT(symbol, suffix, parameters, arguments, disposition, call_class) __typeof__(&symbol) symbol;
 #include "shim/api/runtime.def"
+	uintptr_t start, end; /* of the shared runtime whose own functions all of these are; 0, 0: of none such */
 };
 
 /* The instance that code at this address calls; NULL when no runtime can be found. */

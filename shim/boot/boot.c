@@ -13,6 +13,7 @@
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/api/lookup.h"
+#include "shim/api/quick.h"
 #include "shim/api/runtime.h"
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
@@ -46,6 +47,8 @@ static void start(const struct gs_driver_found *found)
 	gs_counter_init();
 	gs_trigger_init();
 	gs_stack_init(gs_conf.stacks);
+	if (getenv("CUDA_INJECTION64_PATH") != NULL)
+		gs_quick_stop();
 	if (gs_ring_init(gs_conf.history) != GS_OK)
 		gsb_log(GSB_LOG_WARN, "no memory for the history of %llu events; there will be none",
 			(unsigned long long)gs_conf.history);

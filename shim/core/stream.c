@@ -25,16 +25,12 @@ static _Thread_local struct {
 } known[KNOWN_STREAMS] __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t stream_ends = 1;
 
-static bool resolve_default(CUstream handle, struct gsa_stream *ret_stream)
+static bool resolve_default(const struct gs_context *context, CUstream handle, struct gsa_stream *ret_stream)
 {
-	struct gs_context context;
-
-	if (!gs_context_current(&context))
-		return false;
-	ret_stream->id = DEFAULT_STREAM_ID | (context.id & CONTEXT_ID_MASK) << 32 |
+	ret_stream->id = DEFAULT_STREAM_ID | (context->id & CONTEXT_ID_MASK) << 32 |
 			 (handle == CU_STREAM_PER_THREAD ? gs_thread_serial() : 0);
 	ret_stream->handle = (uint64_t)(uintptr_t)handle;
-	ret_stream->owner = (uint64_t)(uintptr_t)context.handle;
+	ret_stream->owner = (uint64_t)(uintptr_t)context->handle;
 	return true;
 }
 
@@ -63,14 +59,31 @@ static bool resolve_made(CUstream handle, struct gsa_stream *ret_stream)
 	return true;
 }
 
-bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
+/* context NULL: to be found out. */
+static bool resolve(const struct gs_context *context, CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
 {
+	struct gs_context current;
+
 	if (handle == NULL)
 		handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 	if (gs_order_stream_captures(handle))
 		return false;
-	return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD ? resolve_default(handle, ret_stream)
-									    : resolve_made(handle, ret_stream);
+	if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD)
+		return resolve_made(handle, ret_stream);
+	if (context == NULL && gs_context_current(&current))
+		context = &current;
+	return context != NULL && resolve_default(context, handle, ret_stream);
+}
+
+bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
+{
+	return resolve(NULL, handle, per_thread, ret_stream);
+}
+
+bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, bool per_thread,
+			  struct gsa_stream *ret_stream)
+{
+	return resolve(context, handle, per_thread, ret_stream);
 }
 
 void gs_stream_ends(void)

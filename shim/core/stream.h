@@ -14,6 +14,11 @@
  * the call is not ours. */
 bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream);
 
+/* The same where the calling thread's current context is known. */
+struct gs_context;
+bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, bool per_thread,
+			  struct gsa_stream *ret_stream);
+
 /* A stream of the program ends: before the driver is asked to, and after, when its handle may already be another's.
  * Likewise before a context ends; that it has ended is told by gs_context_changes. */
 void gs_stream_ends(void);

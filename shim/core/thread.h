@@ -16,6 +16,11 @@ struct gs_thread {
 	uint32_t serial;                   /* unlike tid never used again; 0 until first asked */
 	uint32_t runtime_fn;               /* enum gs_fn of the runtime call in progress + 1; 0 = none */
 	const void *caller;                /* its return address: the program's code */
+	const void *quick_runtime;         /* struct gs_runtime that may be left out, see shim/api/quick.h; NULL: none */
+	uint64_t quick_context;            /* id of the context in which that holds */
+	uint32_t quick_kinds;              /* and the calls, by enum gs_quick_kind */
+	uint64_t quick_unloads;            /* gs_lookup_unloads of which this thread knows */
+	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
 };
 

@@ -17,6 +17,7 @@
 #include "shim/core/stream.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/note.h"
+#include "shim/wrap/memory.h"
 
 static CUresult out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes)
 {
@@ -27,7 +28,7 @@ static CUresult out_of_memory(const struct gs_call *call, const struct gs_device
 /* Memory that must be a driver allocation of its own, given back when freed: PyTorch's segments, which it caches
  * itself (H29); what other processes may open without our help; and memory of several devices without full peer
  * access, where virtual memory would behave differently in copies (H14). */
-static bool needs_plain(bool torch)
+bool gs_memory_needs_plain(bool torch)
 {
 	return torch || gs_conf.ipc == GS_IPC_LEGACY || !gs_device_all_peers();
 }
@@ -50,7 +51,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		    .size_bytes = bytesize,
 		    .origin = GSA_ORIGIN_LEGACY,
 		    .owner = (uint64_t)(uintptr_t)context.handle,
-		    .plain = needs_plain(torch),
+		    .plain = gs_memory_needs_plain(torch),
 		    .stack = gs_note_stack(call),
 		    .thread = gs_thread_id(),
 		};
@@ -58,6 +59,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		int error = gsa_alloc(device->allocator, &request, &block);
 
 		if (error == GS_OK) {
+			gs_thread.served_from = call->caller;
 			gs_note_alloc(device, &block);
 			*dptr = block.address;
 			if (torch)
@@ -137,6 +139,7 @@ static bool serve_async(const struct gs_call *call, struct gs_device *device, co
 	int error = gsa_alloc(device->allocator, &request, &block);
 
 	if (error == GS_OK) {
+		gs_thread.served_from = call->caller;
 		gs_note_alloc(device, &block);
 		*dptr = block.address;
 		*ret_result = CUDA_SUCCESS;
@@ -185,7 +188,7 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 }
 
 /* Whether cudaFree must wait as the driver's own does (H4). */
-static bool free_waits(void)
+bool gs_memory_free_waits(void)
 {
 	if (gs_order_capturing() || gs_conf.free_sync == GS_FREE_SYNC_NEVER)
 		return false;
@@ -197,7 +200,7 @@ static bool free_waits(void)
 #define PENDING_LEAST_BYTES (256ull << 20)
 #define PENDING_SHARE 4
 
-static bool ran_ahead(const struct gs_device *device)
+bool gs_memory_ran_ahead(const struct gs_device *device)
 {
 	uint64_t live_bytes, pending_bytes, allowed_bytes;
 
@@ -244,15 +247,15 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	struct gs_device *device;
 	CUresult result;
 
-	(void)call;
-	if (dptr != 0 && (free_waits() || gs_order_broken()) && (device = gs_device_of(dptr, &block)) != NULL &&
+	if (dptr != 0 && (gs_memory_free_waits() || gs_order_broken()) && (device = gs_device_of(dptr, &block)) != NULL &&
 	    block.address == dptr && (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
 		return result;
 	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {
+		gs_thread.served_from = call->caller;
 		gs_note_free(device, &block, 0);
 		if (block.shared)
 			return shared_freed(device, &block, true);
-		return ran_ahead(device) ? wait_for_owner(device, block.owner) : CUDA_SUCCESS;
+		return gs_memory_ran_ahead(device) ? wait_for_owner(device, block.owner) : CUDA_SUCCESS;
 	}
 	if (dptr != 0 && gs_device_holds(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -303,8 +306,10 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 		known = gs_stream_resolve(hStream, per_thread, &stream);
 		if (!known && gs_device_holds(dptr) && (result = unknown_stream(handle)) != CUDA_SUCCESS)
 			return result;
-		if (free_ours(dptr, known ? &stream : NULL, &result))
+		if (free_ours(dptr, known ? &stream : NULL, &result)) {
+			gs_thread.served_from = call->caller;
 			return result;
+		}
 	}
 	result = real(dptr, hStream);
 	if (result == CUDA_SUCCESS)

@@ -66,6 +66,9 @@ typedef size_t sim_held_fn(enum sim_held_kind kind);
 /* In the simulated runtime: the kernel that a host function stands for. */
 typedef void sim_cudart_register_fn(const void *host, const char *name);
 
+/* Exported by the simulated runtime: how many of its calls that want a context were entered so far. */
+typedef unsigned long sim_cudart_entries_fn(void);
+
 /* A new owner of those bytes of device or pinned host memory: what an allocation returned, announced before it is used.
  * `stream` is the CUstream that may use it first, SIM_SHADOW_ANY where any stream may (cudaMalloc) or the host
  * (cudaHostAlloc). Work that is still queued on the bytes and not proven to come before that is an error: one line on

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define DEVICES_MAX 64
 
@@ -15,6 +16,8 @@ static PFN_cuGetProcAddress_v12000 proc_address;
 
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primaries[DEVICES_MAX]; /* retained by us; NULL = not yet, or reset */
+
+static _Atomic unsigned long entries;
 
 static __thread cudaError_t last_error;
 static __thread int device;
@@ -93,6 +96,12 @@ static cudaError_t primary_bind(void)
 	return (cudaError_t)result;
 }
 
+__attribute__((visibility("default"))) unsigned long sim_cudart_entries(void);
+unsigned long sim_cudart_entries(void)
+{
+	return atomic_load(&entries);
+}
+
 /* A context that is current and not ours stays; ours is replaced after a reset by another thread. */
 cudaError_t rt_enter(void)
 {
@@ -100,6 +109,7 @@ cudaError_t rt_enter(void)
 	CUcontext current = NULL;
 	CUresult result;
 
+	atomic_fetch_add_explicit(&entries, 1, memory_order_relaxed);
 	if (started != cudaSuccess)
 		return started;
 	result = rt.cuCtxGetCurrent(&current);

@@ -1,0 +1,18 @@
+/* What the driver's entries for device memory (memory.c) and the answers at the runtime's door (quick.c) share. */
+#ifndef GS_WRAP_MEMORY_H
+#define GS_WRAP_MEMORY_H
+
+#include <stdbool.h>
+
+#include "shim/core/device.h"
+
+/* Memory of cudaMalloc must be a driver allocation of its own. torch: the caller is PyTorch's allocator. */
+bool gs_memory_needs_plain(bool torch);
+
+/* cudaFree must wait before it frees, as the driver's own does (H4). */
+bool gs_memory_free_waits(void);
+
+/* So much is freed and not idle yet that the program has to wait. */
+bool gs_memory_ran_ahead(const struct gs_device *device);
+
+#endif

@@ -1,0 +1,283 @@
+/* Which calls enter the runtime, and which are answered at the door (shim/api/quick.h): each case prints how many of
+ * its calls entered. rt_quick CASE */
+#include <pthread.h>
+
+#include "tests/preload/own.h"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "tests/preload/kernel.h"
+
+static sim_cudart_entries_fn *entries;
+static const char *wanted;
+
+static void say(const char *name, unsigned long before)
+{
+	printf("%s: %lu entered\n", name, entries() - before);
+}
+
+/* Two calls. */
+static void pair(const char *name)
+{
+	unsigned long before = entries();
+	void *pointer;
+
+	NEED(cudaMallocAsync(&pointer, 4096, NULL));
+	NEED(cudaFreeAsync(pointer, NULL));
+	if (name != NULL)
+		say(name, before);
+}
+
+static void legacy_pair(const char *name)
+{
+	unsigned long before = entries();
+	void *pointer;
+
+	NEED(cudaMalloc(&pointer, 4096));
+	NEED(cudaFree(pointer));
+	if (name != NULL)
+		say(name, before);
+}
+
+/* So much that there is memory to hold, and the thread has learned. */
+static void warm(void)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		pair(NULL);
+		legacy_pair(NULL);
+		NEED(cudaDeviceSynchronize());
+	}
+}
+
+static void *thread_pairs(void *unused)
+{
+	pair("the first two calls of a thread");
+	pair("two more");
+	return unused;
+}
+
+static void run_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, thread_pairs, NULL);
+	pthread_join(thread, NULL);
+}
+
+static void run_plain(void)
+{
+	unsigned long before;
+	void *pointer, *other;
+	cudaStream_t stream;
+
+	pair("served from what is held");
+	legacy_pair("likewise, legacy");
+	NEED(cudaDeviceSynchronize());
+	before = entries();
+	NEED(cudaFree(NULL));
+	say("free of nothing", before);
+	before = entries();
+	NEED(cudaMalloc(&pointer, 0));
+	say("nothing asked for", before);
+	before = entries();
+	NEED(cudaMallocAsync(&pointer, 64 << 20, NULL));
+	say("new memory", before);
+	before = entries();
+	printf("too much: %d, ", cudaMallocAsync(&other, 1ull << 60, NULL));
+	printf("last error %d, ", cudaGetLastError());
+	say("both", before);
+	before = entries();
+	printf("inside of a block: %d, ", cudaFreeAsync((char *)pointer + 512, NULL));
+	printf("last error %d, ", cudaGetLastError());
+	say("both", before);
+	NEED(cudaFreeAsync(pointer, NULL));
+	before = entries();
+	printf("freed already: %d, ", cudaFreeAsync(pointer, NULL));
+	printf("last error %d, ", cudaGetLastError());
+	say("both", before);
+	NEED(cudaStreamCreate(&stream));
+	before = entries();
+	NEED(cudaMallocAsync(&pointer, 4096, stream));
+	NEED(cudaFreeAsync(pointer, stream));
+	say("a stream of its own", before);
+	NEED(cudaStreamDestroy(stream));
+	before = entries();
+	printf("a stream that has ended: %d, ", cudaMallocAsync(&pointer, 4096, stream) != cudaSuccess);
+	cudaGetLastError();
+	say("with the last error", before);
+}
+
+static void run_device(void)
+{
+	NEED(cudaSetDevice(1));
+	pair("another device");
+	pair("again there");
+	NEED(cudaSetDevice(0));
+	pair("back");
+	pair("again back");
+}
+
+static void run_context(void)
+{
+	void *driver = own_library("libcuda.so.1", RTLD_NOW);
+	PFN_cuCtxCreate_v3020 create = (PFN_cuCtxCreate_v3020)dlsym(driver, "cuCtxCreate_v2");
+	PFN_cuCtxPopCurrent_v4000 pop = (PFN_cuCtxPopCurrent_v4000)dlsym(driver, "cuCtxPopCurrent_v2");
+	CUcontext context;
+
+	if (create(&context, 0, 0))
+		exit(9);
+	pair("another context");
+	pair("again there");
+	if (pop(&context))
+		exit(9);
+	pair("the first one again");
+	pair("and again");
+	NEED(cudaDeviceReset());
+	pair("after a reset");
+}
+
+static void run_capture(void)
+{
+	cudaStream_t stream;
+	cudaGraph_t graph;
+
+	NEED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+	pair("while a capture is open");
+	NEED(cudaStreamEndCapture(stream, &graph));
+	NEED(cudaGraphDestroy(graph));
+	pair("after it");
+}
+
+static void run_copy(void)
+{
+	void *host, *memory, *pointer;
+	unsigned long before;
+
+	NEED(cudaMallocHost(&host, 4096));
+	NEED(cudaMalloc(&memory, 4096));
+	NEED(cudaMalloc(&pointer, 4096));
+	NEED(cudaMemcpyAsync(host, memory, 4096, cudaMemcpyDeviceToHost, NULL));
+	before = entries();
+	NEED(cudaFree(pointer));
+	say("a free while a copy to the host may run", before);
+	NEED(cudaFree(memory));
+}
+
+static void run_pool(void)
+{
+	struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
+					      .location = {.type = cudaMemLocationTypeDevice}};
+	cudaMemPool_t pool, before;
+
+	NEED(cudaDeviceGetMemPool(&before, 0));
+	NEED(cudaMemPoolCreate(&pool, &properties));
+	NEED(cudaDeviceSetMemPool(0, pool));
+	pair("another pool is current");
+	NEED(cudaDeviceSetMemPool(0, before));
+	pair("the default one again");
+}
+
+static void run_broken(void)
+{
+	unsigned long before;
+	void *pointer;
+
+	printf("a wait: %d\n", cudaDeviceSynchronize());
+	before = entries();
+	NEED(cudaMallocAsync(&pointer, 4096, NULL));
+	say("after an error that sticks", before);
+}
+
+/* A profiler asks to see all calls. */
+static void run_tool(void)
+{
+	int (*subscribe)(void **subscriber, void *function, void *data);
+	void *subscriber;
+
+	*(void **)&subscribe = dlsym(RTLD_DEFAULT, "cuptiSubscribe");
+	printf("no libcupti: %d\n", subscribe != NULL ? subscribe(&subscriber, NULL, NULL) : -1);
+	pair("a profiler watches");
+}
+
+static void run_tool_lookup(void)
+{
+	dlsym(own_library("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD), "cuptiActivityFlushAll");
+	pair("a function of libcupti was looked up that shows nothing");
+	dlsym(own_library("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD), "cuptiActivityEnable");
+	pair("one that shows calls");
+}
+
+static void run_runtimes(void)
+{
+	void *library = own_library(wanted, RTLD_NOW | RTLD_LOCAL);
+	sim_cudart_entries_fn *others;
+	void *(*alloc)(size_t size_bytes);
+	int (*give)(void *pointer);
+	unsigned long before;
+
+	*(void **)&others = dlsym(own_library("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD), "sim_cudart_entries");
+	*(void **)&alloc = dlsym(library, "rt_alloc");
+	*(void **)&give = dlsym(library, "rt_free");
+	before = others();
+	if (give(alloc(4096)))
+		exit(9);
+	printf("the first two calls through another runtime: %lu entered\n", others() - before);
+	before = others();
+	if (give(alloc(4096)))
+		exit(9);
+	printf("two more: %lu entered\n", others() - before);
+}
+
+/* A tool behind us: what it defines is called. */
+static void run_behind(void)
+{
+	unsigned (*count)(void);
+	unsigned before;
+
+	*(void **)&count = dlsym(RTLD_DEFAULT, "tool_mallocs");
+	before = count();
+	legacy_pair(NULL);
+	legacy_pair(NULL);
+	printf("the tool saw %u of two\n", count() - before);
+}
+
+/* A tool that stands between the runtime and our driver entries. */
+static void run_front(void)
+{
+	unsigned (*count)(void);
+	unsigned before;
+
+	*(void **)&count = dlsym(RTLD_DEFAULT, "tool_allocs");
+	before = count();
+	pair(NULL);
+	pair(NULL);
+	printf("the tool saw %u of two\n", count() - before);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		{"plain", run_plain},	{"thread", run_thread},	    {"device", run_device}, {"context", run_context},
+		{"capture", run_capture}, {"copy", run_copy},	    {"pool", run_pool},	    {"broken", run_broken},
+		{"tool", run_tool},	{"lookup", run_tool_lookup}, {"runtimes", run_runtimes}, {"behind", run_behind},
+		{"front", run_front},
+	};
+
+	*(void **)&entries = sim_find("sim_cudart_entries");
+	if (entries == NULL || argc < 2)
+		return 2;
+	wanted = argc > 2 ? argv[2] : NULL;
+	kernels_register();
+	warm();
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	return 2;
+}
