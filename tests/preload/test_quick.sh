@@ -41,7 +41,7 @@ is 'a free that has to wait enters (H4)' "$(quick copy)" 'a free while a copy to
 export GPUSHIM_ALLOC_CONF=snapshot:off,free_sync:always
 like 'with free_sync:always all do' "$(quick plain)" 'likewise, legacy: 1 entered'
 export GPUSHIM_ALLOC_CONF=snapshot:off,ipc:legacy
-like 'what must be memory of its own enters' "$(quick plain)" 'likewise, legacy: 1 entered'
+like 'what must be memory of its own enters' "$(quick plain)" 'likewise, legacy: 2 entered'
 export GPUSHIM_ALLOC_CONF=snapshot:off,backend:off
 like 'and all does with backend:off' "$(quick plain)" 'served from what is held: 2 entered
 likewise, legacy: 2 entered'
