@@ -51,7 +51,7 @@ static const struct gs_device *living(const struct gs_ipc_handle *handle, struct
 {
 	const struct gs_device *device = gs_device_used((CUdevice)handle->device);
 
-	if (handle->magic != GS_IPC_MAGIC || handle->nonce != gs_ipc_nonce() || gs_mode() != GS_MODE_ACTIVE ||
+	if (handle->nonce != gs_ipc_nonce() || gs_mode() != GS_MODE_ACTIVE ||
 	    device == NULL || gsa_find(device->allocator, handle->address, ret_block) != GS_OK ||
 	    ret_block->address != handle->address || ret_block->serial != handle->serial)
 		return NULL;

@@ -36,7 +36,7 @@ struct gs_ipc_import {
 
 static struct gsb_lock busy_lock = GSB_LOCK_INIT(IPC);
 static struct gsb_lock table_lock = GSB_LOCK_INIT(LIVE);
-static struct gsb_slab import_slab;   /* of struct gs_ipc_import */
+static struct gsb_slab import_slab;   /* of struct gs_ipc_import; under busy_lock */
 static struct gs_ipc_import *imports; /* any order */
 static _Atomic unsigned import_count; /* length of imports */
 static uint64_t import_serial;	      /* under busy_lock */
@@ -55,14 +55,9 @@ static int from_driver(CUresult result)
 
 static struct gs_ipc_import *import_new(void)
 {
-	struct gs_ipc_import *import;
-
-	gsb_lock_acquire(&table_lock);
 	if (import_slab.node_bytes == 0)
-		gsb_slab_init(&import_slab, sizeof(*import));
-	import = gsb_slab_take(&import_slab);
-	gsb_lock_release(&table_lock);
-	return import;
+		gsb_slab_init(&import_slab, sizeof(struct gs_ipc_import));
+	return gsb_slab_take(&import_slab);
 }
 
 static void import_link(struct gs_ipc_import *import)
@@ -84,8 +79,8 @@ static void import_drop(struct gs_ipc_import *import)
 			atomic_fetch_sub(&import_count, 1);
 			break;
 		}
-	gsb_slab_give(&import_slab, import);
 	gsb_lock_release(&table_lock);
+	gsb_slab_give(&import_slab, import);
 }
 
 /* The count is read by those who only look, so it changes under their lock. */

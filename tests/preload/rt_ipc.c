@@ -1,5 +1,6 @@
 /* Device memory shared by two processes as programs do it: bytes, handles, counts. rt_ipc SCENARIO. */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "tests/preload/ipc_pair.h"
 
@@ -144,6 +145,54 @@ static void twice_importer(void)
 	tell_ready();
 }
 
+/* --- Opened in two contexts: each has a mapping of its own, which ends with it, and the thread stays in the context and in
+ * the mode of capture that it had. Also by the old function. */
+
+static CUcontext current(void)
+{
+	CUresult (*get)(CUcontext *);
+	CUcontext context = NULL;
+
+	*(void **)&get = driver("cuCtxGetCurrent");
+	GIVES(get(&context), CUDA_SUCCESS);
+	return context;
+}
+
+static void contexts_importer(void)
+{
+	CUresult (*open_v1)(CUdeviceptr *, cudaIpcMemHandle_t, unsigned);
+	CUresult (*create)(CUcontext *, unsigned, CUdevice);
+	CUresult (*exchange)(CUstreamCaptureMode *);
+	CUresult (*destroy)(CUcontext);
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	cudaIpcMemHandle_t handle = hear_handle();
+	CUdeviceptr one, two, three;
+	CUcontext first, second;
+
+	*(void **)&open_v1 = driver("cuIpcOpenMemHandle");
+	*(void **)&create = driver("cuCtxCreate_v2");
+	*(void **)&destroy = driver("cuCtxDestroy_v2");
+	*(void **)&exchange = driver("cuThreadExchangeStreamCaptureMode");
+	CUDA(cudaFree(NULL));
+	GIVES(create(&first, 0, 0), CUDA_SUCCESS);
+	GIVES(open_v1(&one, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_SUCCESS);
+	GIVES(create(&second, 0, 0), CUDA_SUCCESS);
+	GIVES(open_v1(&two, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_SUCCESS);
+	CHECK(one != two && current() == second);
+	CUDA(cudaIpcCloseMemHandle((void *)one));
+	CHECK(current() == second);
+	GIVES(exchange(&mode), CUDA_SUCCESS);
+	CHECK(mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+	GIVES(destroy(first), CUDA_SUCCESS);
+	CHECK(holds((void *)two, MIB + 5, 4));
+	GIVES(create(&first, 0, 0), CUDA_SUCCESS);
+	GIVES(open_v1(&three, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_SUCCESS);
+	CHECK(three != two);
+	GIVES(destroy(first), CUDA_SUCCESS);
+	CHECK(holds((void *)two, MIB + 5, 4));
+	tell_ready();
+}
+
 /* --- Freed before it is opened. */
 
 static void freed_exporter(void)
@@ -215,13 +264,16 @@ static void kept_importer(void)
 	}
 }
 
-/* --- Both directions at once, from several threads. */
+/* --- Both directions at once, from several threads, while another one asks about what they open. */
 
 enum { THREADS = 4, BLOCKS = 12 };
 
 struct sharing {
 	cudaIpcMemHandle_t handles[BLOCKS];
 };
+
+static void *_Atomic opened; /* by anybody, last */
+static _Atomic bool both_done;
 
 static void *both_thread(void *user)
 {
@@ -232,25 +284,71 @@ static void *both_thread(void *user)
 			void *block;
 
 			CUDA(ipc_open(&block, theirs->handles[i]));
+			opened = block;
 			CHECK(holds(block, 100000, i));
 			CUDA(cudaIpcCloseMemHandle(block));
 		}
 	return NULL;
 }
 
+static void *both_look(void *unused)
+{
+	struct cudaPointerAttributes attributes;
+
+	while (!both_done) {
+		CUDA(cudaPointerGetAttributes(&attributes, opened));
+		usleep(100);
+	}
+	return unused;
+}
+
+struct export {
+	pthread_barrier_t *start;
+	cudaIpcMemHandle_t *handle;
+	void *block;
+};
+
+static void *export_thread(void *user)
+{
+	const struct export *export = user;
+
+	CUDA(cudaSetDevice(0));
+	pthread_barrier_wait(export->start);
+	CUDA(cudaIpcGetMemHandle(export->handle, export->block));
+	return NULL;
+}
+
+/* The first handles of the process, all at once. */
+static void export_all(struct sharing *sharing)
+{
+	struct export exports[BLOCKS];
+	pthread_t threads[BLOCKS];
+	pthread_barrier_t start;
+
+	pthread_barrier_init(&start, NULL, BLOCKS);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		exports[i] = (struct export){&start, &sharing->handles[i], device_alloc(100000, i)};
+	for (unsigned i = 0; i < BLOCKS; i++)
+		CHECK(pthread_create(&threads[i], NULL, export_thread, &exports[i]) == 0);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 static void both_sides(void)
 {
-	pthread_t threads[THREADS];
+	pthread_t threads[THREADS], looker;
 	struct sharing mine, theirs;
 
-	for (unsigned i = 0; i < BLOCKS; i++)
-		CUDA(cudaIpcGetMemHandle(&mine.handles[i], device_alloc(100000, i)));
+	export_all(&mine);
 	tell(&mine, sizeof(mine));
 	hear(&theirs, sizeof(theirs));
+	CHECK(pthread_create(&looker, NULL, both_look, NULL) == 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK(pthread_create(&threads[i], NULL, both_thread, &theirs) == 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
+	both_done = true;
+	CHECK(pthread_join(looker, NULL) == 0);
 	tell_ready();
 	hear_ready();
 }
@@ -278,6 +376,8 @@ static void leak_exporter(void)
 
 static void leak_importer(void)
 {
+	size_t reservations = 0;
+	sim_held_fn *held;
 	int before = 0;
 
 	for (unsigned i = 0; i < 300; i++) {
@@ -286,10 +386,15 @@ static void leak_importer(void)
 		CUDA(ipc_open(&block, hear_handle()));
 		CUDA(cudaIpcCloseMemHandle(block));
 		tell_ready();
-		if (i == 100)
+		if (i == 100) {
 			before = fd_count();
+			*(void **)&held = sim_find("sim_held");
+			CHECK(held != NULL);
+			reservations = held(SIM_HELD_RESERVATIONS);
+		}
 	}
 	CHECK(fd_count() <= before);
+	CHECK(held(SIM_HELD_RESERVATIONS) <= reservations);
 }
 
 /* --- ipc:legacy, and memory that is plain for other reasons: the driver is asked. */
@@ -318,6 +423,7 @@ static const struct scenario scenarios[] = {
 	{"many", many_exporter, many_importer},
 	{"interior", interior_exporter, interior_importer},
 	{"twice", twice_exporter, twice_importer},
+	{"contexts", twice_exporter, contexts_importer},
 	{"freed", freed_exporter, freed_importer},
 	{"kept", kept_exporter, kept_importer},
 	{"both", both_sides, both_sides},

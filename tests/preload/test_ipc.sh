@@ -24,8 +24,11 @@ is 'bytes: nothing is printed' "$(cat "$errors")" ''
 scenario rt_ipc many 'a block over more handles than one packet holds' large_segment_size_mb:2
 scenario rt_ipc interior 'a pointer into the block gives the handle of the block'
 case $BUILD in
-*/asan | */ubsan) skip 'twice: opened twice is one mapping with a count' 'under a sanitizer the shim does not catch dlsym' ;;
-*) scenario rt_ipc twice 'opened twice is one mapping with a count' ;;
+*/asan | */ubsan) skip 'twice, contexts' 'under a sanitizer the shim does not catch dlsym' ;;
+*)
+	scenario rt_ipc twice 'opened twice is one mapping with a count'
+	scenario rt_ipc contexts 'opened in two contexts is two mappings'
+	;;
 esac
 scenario rt_ipc freed 'freed before it is opened'
 is 'freed: nothing is printed' "$(cat "$errors")" ''
