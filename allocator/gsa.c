@@ -67,11 +67,8 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
 			continue;
 		if (visitor->segment != NULL)
 			visitor->segment(visitor->user, segment->kind, segment->address, segment->mapped_bytes);
-		for (struct gsa_block *block = segment->first; block != NULL; block = block->next) {
-			if (segment->kind == GSA_SEGMENT_FIXED && block->segment != segment)
-				break;
+		for (struct gsa_block *block = segment->first; block != NULL && block->segment == segment; block = block->next)
 			visit_block(visitor, block);
-		}
 	}
 	gsb_lock_release(&allocator->lock);
 }

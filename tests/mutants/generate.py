@@ -41,13 +41,15 @@ __attribute__((constructor(101))) static void mutant_read(void)
 
 UNITS = {
     "allocator": ["allocator_order", "allocator_memory", "allocator_faults", "allocator_model", "allocator_bins",
-                  "allocator_starts", "allocator_addr_map", "allocator_threads"],
+                  "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share", "allocator_moves"],
     "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
 }
-MIXES = ["alone drv_classes to-host", "script preload/ways", "contexts", "program rt_hazard give-back", "program rt_hazard stream-destroyed",
-         "program rt_hazard copy-then-free", "program rt_hazard reset", "script preload/kinds",
+MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/undisturbed", "contexts",
+         "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
+         "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
-SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways"]
+SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways",
+                 "script preload/undisturbed"]
 SCRIPTS = {
     "allocator": ["preload/memory", "preload/capture", "fault/fault_sweep"],
     "shim/core": ["preload/memory", "preload/capture", "preload/ends", "preload/settings", "fault/fault_sweep"],

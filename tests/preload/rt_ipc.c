@@ -377,7 +377,7 @@ static void leak_exporter(void)
 static void leak_importer(void)
 {
 	size_t reservations = 0;
-	sim_held_fn *held;
+	sim_held_fn *held = NULL;
 	int before = 0;
 
 	for (unsigned i = 0; i < 300; i++) {

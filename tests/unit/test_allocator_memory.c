@@ -497,6 +497,26 @@ static void a_walk_sees_everything_in_order(void **state)
 	bench_close(bench);
 }
 
+/* Blocks of all segments of a pool are one list. */
+static void a_walk_sees_each_block_of_fixed_segments_once(void **state)
+{
+	struct gsa_options options = fake_options();
+	struct seen seen = {0};
+	struct gsa_visitor visitor = {.segment = see_segment, .block = see_block, .user = &seen};
+	struct bench *bench;
+
+	(void)state;
+	options.expandable = false;
+	bench = bench_open(options, GIB);
+	for (unsigned i = 0; i < 4; i++)
+		take(bench, 40 * MIB, 1);
+	gsa_walk(bench->allocator, &visitor);
+	assert_int_equal(seen.count[GSA_BLOCK_LIVE], 4);
+	assert_true(seen.kinds[GSA_SEGMENT_FIXED] > 1);
+	assert_int_equal(seen.segment_bytes, seen.block_bytes);
+	bench_close(bench);
+}
+
 static void what_was_asked_is_remembered(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -563,6 +583,7 @@ int main(void)
 	    cmocka_unit_test(handles_behind_a_block),
 	    cmocka_unit_test(access_is_set_again_over_everything_mapped),
 	    cmocka_unit_test(a_walk_sees_everything_in_order),
+	    cmocka_unit_test(a_walk_sees_each_block_of_fixed_segments_once),
 	    cmocka_unit_test(what_was_asked_is_remembered),
 	};
 

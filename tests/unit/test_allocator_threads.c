@@ -50,6 +50,24 @@ static uint64_t draw(struct worker *worker, uint64_t below)
 	return (worker->random >> 24) % below;
 }
 
+static void look_at_block(void *user, enum gsa_block_state state, const struct gsa_block_info *info)
+{
+	gsb_assert(info->reserved_bytes > 0 && state != GSA_BLOCK_UNMAPPED);
+	++*(unsigned *)user;
+}
+
+/* All that only looks. */
+static void look(struct gsa *allocator)
+{
+	uint64_t live_bytes, pending_bytes;
+	unsigned count = 0;
+	struct gsa_visitor visitor = {.block = look_at_block, .user = &count};
+
+	gsa_pending_read(allocator, &live_bytes, &pending_bytes);
+	gsa_walk(allocator, &visitor);
+	gsb_assert(gsa_free_serial(allocator) > 0 || count > 0);
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
@@ -91,6 +109,9 @@ static void *work(void *argument)
 			break;
 		case 6:
 			gsa_check(bench->allocator);
+			break;
+		case 7:
+			look(bench->allocator);
 			break;
 		}
 	}

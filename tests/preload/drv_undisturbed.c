@@ -1,0 +1,205 @@
+/* What the shim does in a thread leaves the thread as it was: its mode of capture, its current context, whether it may be
+ * cancelled. And what fails on the way leaves nothing behind. Exits 1, and says where, if not. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cuda.h>
+
+#include "shim/gpushim.h"
+#include "tests/sim/sim.h"
+
+enum { BYTES = 8 << 20, FAILURES = 20 };
+
+static CUcontext first, second; /* of device 0, and of the last one */
+static CUstream stream;
+static CUfunction kernel;
+static bool wrong;
+
+static void need(CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	printf("%s: %d\n", what, result);
+	exit(2);
+}
+
+#define NEED(call) need(call, #call)
+
+static void *shim(const char *symbol)
+{
+	void *found = dlsym(RTLD_DEFAULT, symbol);
+
+	if (found != NULL)
+		return found;
+	printf("needs the shim: %s\n", symbol);
+	exit(2);
+}
+
+static void undisturbed(const char *where, CUcontext wanted)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED, ours;
+	CUcontext current = NULL;
+	int cancel = -1;
+
+	NEED(cuThreadExchangeStreamCaptureMode(&mode));
+	ours = mode;
+	NEED(cuThreadExchangeStreamCaptureMode(&mode));
+	NEED(cuCtxGetCurrent(&current));
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel);
+	if (ours == CU_STREAM_CAPTURE_MODE_GLOBAL && current == wanted && cancel == PTHREAD_CANCEL_ENABLE)
+		return;
+	printf("%s: mode %d, %s context, cancellation %d\n", where, ours, current == wanted ? "its own" : "another",
+	       cancel);
+	wrong = true;
+}
+
+static void trim(void)
+{
+	__typeof__(gpushim_trim) *gpushim_trim_;
+
+	*(void **)&gpushim_trim_ = shim("gpushim_trim");
+	gpushim_trim_(0, 0);
+}
+
+static void use(CUdeviceptr memory)
+{
+	unsigned steps = 30;
+
+	NEED(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&steps}, NULL));
+	NEED(cuMemsetD8Async(memory, 1, BYTES, stream));
+}
+
+/* Given back by a thread without a context. */
+static void *elsewhere(void *unused)
+{
+	trim();
+	undisturbed("a thread without a context", NULL);
+	return unused;
+}
+
+static void given_back(void)
+{
+	CUdeviceptr memory;
+	pthread_t thread;
+
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	NEED(cuMemFree_v2(memory));
+	NEED(cuCtxSynchronize());
+	trim();
+	undisturbed("given back", first);
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	NEED(cuMemFree_v2(memory));
+	NEED(cuCtxSynchronize());
+	if (pthread_create(&thread, NULL, elsewhere, NULL) != 0 || pthread_join(thread, NULL) != 0)
+		exit(2);
+}
+
+/* The driver lacks memory, and the shim waits for what was freed before it gives it back. */
+static void waited_for(void)
+{
+	sim_fault_arm_fn *fault_arm;
+	CUdeviceptr memory;
+	CUstream another;
+
+	*(void **)&fault_arm = sim_find("sim_fault_arm");
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	use(memory);
+	NEED(cuMemFree_v2(memory));
+	fault_arm("cuStreamCreate", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	NEED(cuStreamCreate(&another, CU_STREAM_NON_BLOCKING));
+	undisturbed("waited for", first);
+	NEED(cuStreamDestroy_v2(another));
+}
+
+/* A free waits in the context of the memory, not in that of the thread (H4); it need not wait twice. */
+static void freed_elsewhere(void)
+{
+	static unsigned char *host;
+	sim_calls_fn *calls;
+	CUdeviceptr memory, more;
+	unsigned long before;
+
+	*(void **)&calls = sim_find("sim_calls");
+	NEED(cuMemHostAlloc((void **)&host, BYTES, 0));
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	NEED(cuMemAlloc_v2(&more, BYTES));
+	use(memory);
+	NEED(cuMemcpyDtoHAsync_v2(host, memory, BYTES, stream));
+	NEED(cuCtxSetCurrent(second));
+	NEED(cuMemFree_v2(memory));
+	undisturbed("freed elsewhere", second);
+	NEED(cuCtxSetCurrent(first));
+	if (host[BYTES - 1] != 1) {
+		printf("freed elsewhere: it did not wait\n");
+		wrong = true;
+	}
+	NEED(cuMemFree_v2(more));
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	NEED(cuMemAlloc_v2(&more, BYTES));
+	NEED(cuMemcpyDtoHAsync_v2(host, memory, BYTES, stream));
+	NEED(cuCtxSynchronize());
+	before = calls("cuCtxSynchronize");
+	NEED(cuMemFree_v2(memory));
+	NEED(cuMemFree_v2(more));
+	if (second == first && calls("cuCtxSynchronize") != before) {
+		printf("a free waits for what has been waited for\n");
+		wrong = true;
+	}
+	NEED(cuMemFreeHost(host));
+}
+
+/* Events that were made for a fence that failed are used for the next. */
+static void fences_fail(void)
+{
+	static const char *const function = "cuCtxRecordEvent";
+	sim_fault_arm_fn *fault_arm;
+	sim_held_fn *held;
+	size_t before = 0;
+
+	*(void **)&fault_arm = sim_find("sim_fault_arm");
+	*(void **)&held = sim_find("sim_held");
+	for (unsigned i = 0; i < FAILURES; i++) {
+		CUdeviceptr memory, more;
+
+		NEED(cuMemAlloc_v2(&memory, BYTES));
+		use(memory);
+		NEED(cuMemFree_v2(memory));
+		fault_arm(function, 1 + i % 2, CUDA_ERROR_UNKNOWN);
+		NEED(cuMemAlloc_v2(&more, BYTES));
+		fault_arm(function, 0, 0);
+		NEED(cuCtxSynchronize());
+		NEED(cuMemFree_v2(more));
+		if (i == 3)
+			before = held(SIM_HELD_EVENTS);
+	}
+	if (held(SIM_HELD_EVENTS) > before + 2) {
+		printf("fences that failed keep %zu events\n", held(SIM_HELD_EVENTS) - before);
+		wrong = true;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	CUmodule module;
+	int devices;
+
+	(void)argv;
+	NEED(cuInit(0));
+	NEED(cuDeviceGetCount(&devices));
+	if (argc > 1)
+		NEED(cuCtxCreate_v2(&second, 0, devices - 1));
+	NEED(cuCtxCreate_v2(&first, 0, 0));
+	if (argc == 1)
+		second = first;
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuModuleLoadData(&module, "simulated"));
+	NEED(cuModuleGetFunction(&kernel, module, "sim_delay"));
+	given_back();
+	waited_for();
+	freed_elsewhere();
+	fences_fail();
+	return wrong;
+}
