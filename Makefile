@@ -321,7 +321,7 @@ ROUNDS ?= 100
 soak: lib check-lib sim tests
 	@nice tests/soak/soak.py --build $(O) --seed $(SEED) --rounds $(ROUNDS)
 ifneq ($(FAULTS),)
-	@TOP=$(CURDIR) BUILD=$(abspath $(O)) nice tests/fault/test_fault_sweep.sh full
+	@nice tests/fault/full_sweep.py --build $(O)
 endif
 
 tidy: lib

@@ -15,14 +15,24 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #define slab_close(slab, node) ASAN_POISON_MEMORY_REGION(node, (slab)->node_bytes)
-#define slab_open(slab, node)  ASAN_UNPOISON_MEMORY_REGION(node, (slab)->node_bytes)
+#define slab_open(slab, node) ASAN_UNPOISON_MEMORY_REGION(node, (slab)->node_bytes)
 #else
 #define slab_close(slab, node) ((void)(node))
-#define slab_open(slab, node)  ((void)(node))
+#define slab_open(slab, node) ((void)(node))
+#endif
+
+/* Where a reserve fails, and the caller goes on as if it had not, it shall miss the nodes. */
+#ifdef GSB_FAULTS
+#define slab_starve(slab, yes) ((slab)->starved = (yes))
+#define slab_starved(slab) ((slab)->starved)
+#else
+#define slab_starve(slab, yes) false
+#define slab_starved(slab) false
 #endif
 
 void gsb_slab_init(struct gsb_slab *slab, size_t node_bytes)
 {
+	slab_starve(slab, false);
 	slab->node_bytes = (node_bytes + 15) & ~(size_t)15;
 	slab->free_nodes = NULL;
 	slab->free_count = 0;
@@ -45,6 +55,8 @@ static int slab_refill(struct gsb_slab *slab)
 
 int gsb_slab_reserve(struct gsb_slab *slab, size_t count)
 {
+	if (slab_starve(slab, gsb_fault(GSB_FAULT_SLAB)))
+		return GS_E_NO_HOST_MEMORY;
 	while (slab->free_count < count) {
 		int error = slab_refill(slab);
 
@@ -58,7 +70,7 @@ void *gsb_slab_take_dirty(struct gsb_slab *slab)
 {
 	void *node;
 
-	if (slab->free_nodes == NULL && slab_refill(slab) != GS_OK)
+	if (slab_starved(slab) || (slab->free_nodes == NULL && slab_refill(slab) != GS_OK))
 		return NULL;
 	node = slab->free_nodes;
 	slab_open(slab, node);

@@ -7,6 +7,7 @@
 #ifndef GSB_SLAB_H
 #define GSB_SLAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gsb_slab {
@@ -14,6 +15,9 @@ struct gsb_slab {
 	void *free_nodes;   /* singly linked through the first word */
 	size_t free_count;  /* length of free_nodes */
 	size_t total_count; /* nodes ever made; total_count - free_count are in use */
+#ifdef GSB_FAULTS
+	bool starved; /* a reserve was made to fail: takes fail until another succeeds, as with no free nodes */
+#endif
 };
 
 void gsb_slab_init(struct gsb_slab *slab, size_t node_bytes);

@@ -229,7 +229,8 @@ void gs_device_add_peer(struct gs_device *device, CUdevice peer)
 	if (peer == device->device || peer < 0 || peer >= GS_DEVICE_LIMIT ||
 	    (atomic_fetch_or(&device->peers, bit) & bit) != 0)
 		return;
-	if (gsa_access_changed(device->allocator) != GS_OK)
+	/* Once more: the driver may have lacked something for a moment. */
+	if (gsa_access_changed(device->allocator) != GS_OK && gsa_access_changed(device->allocator) != GS_OK)
 		gsb_log(GSB_LOG_WARN, "device %d could not be given access to memory of device %d that exists already",
 			peer, device->device);
 }

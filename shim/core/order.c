@@ -84,7 +84,7 @@ void gs_order_capture_ended(CUstream stream)
 	gsb_lock_release(&capture_lock);
 }
 
-void gs_order_note_error(CUresult result)
+bool gs_order_breaks(CUresult result)
 {
 	switch (result) {
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
@@ -97,11 +97,16 @@ void gs_order_note_error(CUresult result)
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
 	case CUDA_ERROR_INVALID_PC:
 	case CUDA_ERROR_LAUNCH_FAILED:
-		atomic_store(&broken, true);
-		break;
+		return true;
 	default:
-		break;
+		return false;
 	}
+}
+
+void gs_order_note_error(CUresult result)
+{
+	if (gs_order_breaks(result))
+		atomic_store(&broken, true);
 }
 
 bool gs_order_broken(void)

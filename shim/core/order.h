@@ -56,6 +56,7 @@ bool gs_order_stream_captures(CUstream stream);
 /* A driver call failed. Errors that stick to a context (an illegal access and its like) make every later call of it
  * fail; a cache that goes on serving would hide them. True once such an error was seen: memory is then left to the
  * driver, whose answer is the true one, until the context is gone. */
+bool gs_order_breaks(CUresult result);
 void gs_order_note_error(CUresult result);
 bool gs_order_broken(void);
 

@@ -4,6 +4,7 @@
 #include "shim/api/handler.h"
 #include "shim/base/err.h"
 #include "shim/core/device.h"
+#include "shim/core/order.h"
 #include "shim/ipc/ipc.h"
 
 CUresult gs_on_cuIpcGetMemHandle(struct gs_call *call, PFN_cuIpcGetMemHandle_v4010 real, CUipcMemHandle_v1 *pHandle,
@@ -14,6 +15,8 @@ CUresult gs_on_cuIpcGetMemHandle(struct gs_call *call, PFN_cuIpcGetMemHandle_v40
 	CUresult result;
 
 	(void)call;
+	if (gs_order_broken() && gs_order_breaks(result = real(pHandle, dptr)))
+		return result;
 	if (device != NULL && !block.plain && block.origin == GSA_ORIGIN_LEGACY &&
 	    gs_ipc_export(device, &block, pHandle) == GS_OK)
 		return CUDA_SUCCESS;
@@ -57,22 +60,38 @@ static CUresult ipc_open(const CUipcMemHandle_v1 *handle, unsigned int flags, CU
 	return open_result(gs_ipc_open(handle, context, device, ret_address));
 }
 
+/* In a broken context it is the driver that says so: it knows no handle of ours. */
+static CUresult open_ours_or(struct gs_call *call, PFN_cuIpcOpenMemHandle_v11000 real, CUdeviceptr_v2 *pdptr,
+			     CUipcMemHandle_v1 handle, unsigned int flags)
+{
+	CUresult result;
+
+	(void)call;
+	if (!gs_ipc_is_ours(&handle))
+		return real(pdptr, handle, flags);
+	if (gs_order_broken() && gs_order_breaks(result = real(pdptr, handle, flags)))
+		return result;
+	return ipc_open(&handle, flags, pdptr);
+}
+
 CUresult gs_on_cuIpcOpenMemHandle(struct gs_call *call, PFN_cuIpcOpenMemHandle_v4010 real, CUdeviceptr_v2 *pdptr,
 				  CUipcMemHandle_v1 handle, unsigned int Flags)
 {
-	(void)call;
-	return gs_ipc_is_ours(&handle) ? ipc_open(&handle, Flags, pdptr) : real(pdptr, handle, Flags);
+	return open_ours_or(call, real, pdptr, handle, Flags);
 }
 
 CUresult gs_on_cuIpcOpenMemHandle_v2(struct gs_call *call, PFN_cuIpcOpenMemHandle_v11000 real, CUdeviceptr_v2 *pdptr,
 				     CUipcMemHandle_v1 handle, unsigned int Flags)
 {
-	(void)call;
-	return gs_ipc_is_ours(&handle) ? ipc_open(&handle, Flags, pdptr) : real(pdptr, handle, Flags);
+	return open_ours_or(call, real, pdptr, handle, Flags);
 }
 
 CUresult gs_on_cuIpcCloseMemHandle(struct gs_call *call, PFN_cuIpcCloseMemHandle_v4010 real, CUdeviceptr_v2 dptr)
 {
+	CUresult result;
+
 	(void)call;
+	if (gs_order_broken() && gs_order_breaks(result = real(dptr)))
+		return result;
 	return gs_ipc_close(dptr) == GS_OK ? CUDA_SUCCESS : real(dptr);
 }

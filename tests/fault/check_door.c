@@ -1,6 +1,6 @@
 /* What the checking build of the shim (build/check/libgpushim.so) exports beside the shim itself: the walk over the
- * allocators' books, how much the driver has to hold for them, and the fault points of shim/base/fault.h, armed by a program or by
- * GPUSHIM_FAULT=POINT:PASSES:TIMES. The walk also runs at the end of the process. */
+ * allocators' books, how much the driver has to hold for them, and the fault points of shim/base/fault.h, armed by a
+ * program or by GPUSHIM_FAULT=POINT:PASSES:TIMES. The walk also runs at the end of the process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,13 @@
 #include "shim/api/class.h"
 #include "shim/api/cuda.h"
 #include "shim/base/fault.h"
+#include "shim/base/assert.h"
 #include "shim/core/device.h"
+#include "shim/watch/live.h"
 
 GS_EXPORT unsigned gpushim_check_walk(void);
 GS_EXPORT unsigned gpushim_check_used(void);
+GS_EXPORT void gpushim_check_noted(size_t *ret_now, size_t *ret_ever);
 GS_EXPORT int gpushim_check_fault_arm(const char *point, unsigned passes, unsigned times);
 GS_EXPORT unsigned gpushim_check_fault_fired(const char *point);
 
@@ -31,6 +34,30 @@ static enum gsb_fault_point point_find(const char *name)
 	while (point < GSB_FAULT_COUNT && strcmp(point_names[point], name) != 0)
 		point++;
 	return point;
+}
+
+static void entry_count(void *user, const struct gs_live *entry)
+{
+	(void)entry;
+	++*(size_t *)user;
+}
+
+/* What is in the table of live addresses, and how many were to be put there, with those for which there was no room. */
+void gpushim_check_noted(size_t *ret_now, size_t *ret_ever)
+{
+	size_t now = 0, counted = 0, ever = gs_live_dropped();
+
+	gs_live_walk(entry_count, &now);
+	for (enum gs_live_class live_class = 0; live_class < GS_LIVE_CLASS_COUNT; live_class++)
+		for (unsigned device = 0; device <= UINT8_MAX; device++) {
+			struct gs_live_total total = gs_live_total(live_class, (uint8_t)device);
+
+			counted += total.count;
+			ever += total.total_count;
+		}
+	gsb_assert(now == counted);
+	*ret_now = now;
+	*ret_ever = ever;
 }
 
 /* Ends the process where an equation does not hold. Returns the number of allocators. */

@@ -58,7 +58,8 @@ struct outcome {
 	struct record record;
 	unsigned long calls[FUNCTIONS];
 	size_t held[SIM_HELD_KINDS];
-	size_t used; /* of the driver's memory, what holds blocks that the program never freed */
+	size_t used;		      /* of the driver's memory, what holds blocks that the program never freed */
+	size_t noted_now, noted_ever; /* addresses that the driver served: in the table, and put there */
 	bool fired;
 	bool own;	/* the call that failed was the program's */
 	char entry[48]; /* the entry of the shim below which it was made */
@@ -160,12 +161,14 @@ static void sweep_close(const struct scenario *scenario)
 		__typeof__(gpushim_trim) *trim = sweep_need("gpushim_trim");
 		unsigned (*walk)(void) = sweep_need("gpushim_check_walk");
 		unsigned (*used)(void) = sweep_need("gpushim_check_used");
+		void (*noted)(size_t *, size_t *) = sweep_need("gpushim_check_noted");
 
 		walk();
 		for (int i = 0; i < 4 * DEVICES; i++) /* each finds what the one before has asked about */
 			trim(i % DEVICES, 0);
 		walk();
 		sweep_own->used = used();
+		noted(&sweep_own->noted_now, &sweep_own->noted_ever);
 	}
 	for (enum sim_held_kind kind = 0; kind < SIM_HELD_KINDS; kind++) {
 		sweep_own->held[kind] = held(kind);

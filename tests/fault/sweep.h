@@ -1,9 +1,11 @@
 /* Fail the Nth: runs a scenario again and again, each time in a new process, in which another call of another driver
  * function fails, until no call is left that could; likewise for the shim's own fault points.
  *
+ *   PROGRAM list                prints the names of the scenarios
  *   PROGRAM plain FILE [full]   without the shim: keeps what the program sees of every fault
  *   PROGRAM shim FILE [full]    with the checking build of the shim: judges every fault
  *   PROGRAM dump FILE           either way: prints what the program sees without a fault
+ * After full or short comes the scenario, if it is one alone, and K/N: of N parts, the Kth from 0.
  *
  * A run starts as a fork of a process that has made no CUDA call. The verdict on a fault, by whose call it hit:
  *   the program's own  the program sees what it sees without the shim: the record is one of those of the plain faults
@@ -11,7 +13,10 @@
  *                      tries again once it has given memory back (out of memory).
  *   the shim's own     the program sees nothing, or is told "out of memory" by a call that may say so
  * And always: the process ends well and in time, no work meets memory that is not its own, the walk of the allocator
- * passes, and what the driver holds once all is freed and given back is what it holds without the fault.
+ * passes, and what the driver holds once all is freed and given back is what it holds without the fault. If the program
+ * sees nothing, then as many addresses as without the fault have been noted as live, or said to be missing.
+ * An error that breaks the context (700) may also come from a call of the shim's own; afterwards it is all that the
+ * program is told, and what it holds is not looked at.
  *
  * Left out, and said so: functions that only hand out others (the runtime takes no care of failures there). */
 #ifndef SWEEP_H
@@ -19,7 +24,7 @@
 
 #include "tests/fault/run.h"
 
-enum { WRONG_SHOWN = 20, OUT_OF_MEMORY = 2 };
+enum { WRONG_SHOWN = 20, OUT_OF_MEMORY = 2, BROKEN = 700 };
 
 struct plain_row {
 	char scenario[24];
@@ -34,6 +39,7 @@ static struct outcome sweep_base[ROLES_MAX]; /* of the run without a fault */
 static struct plain_row *sweep_rows;
 static size_t sweep_row_count, sweep_row_capacity;
 static bool sweep_full;
+static unsigned sweep_part, sweep_parts = 1;
 static unsigned sweep_tap_count, sweep_wrong_count;
 
 /* --- the plain outcomes ------------------------------------------------------------------------------------------- */
@@ -98,7 +104,8 @@ static bool sweep_gives_back(const struct fault *fault)
 		strstr(fault->function, "Close") != NULL);
 }
 
-/* The event of a stream whose record failed is there to be used again; one of a whole context may wait beside another. */
+/* The event of a stream whose record failed is there to be used again; one of a whole context may wait beside another.
+ */
 static bool sweep_is_record(const struct fault *fault)
 {
 	return fault->function != NULL && strncmp(fault->function, "cuEventRecord", 13) == 0;
@@ -136,8 +143,8 @@ static bool sweep_is_wait_of_free(const struct fault *fault, const struct outcom
 	       step->code == fault->code;
 }
 
-/* Sharing memory takes calls of ours that have no twin in the driver's own way: the program is told which one failed, or
- * that the memory cannot be shared or mapped. A close does not fail. */
+/* Sharing memory takes calls of ours that have no twin in the driver's own way: the program is told which one failed,
+ * or that the memory cannot be shared or mapped. A close does not fail. */
 static bool sweep_is_sharing(const struct fault *fault, const struct outcome *run, const struct step *step)
 {
 	enum { INVALID_VALUE = 1, NOT_MAPPED = 205 };
@@ -170,10 +177,16 @@ static const char *sweep_judge_role(const struct scenario *scenario, const struc
 		row = none;
 	if (own && row == NULL && unseen && fault->code != OUT_OF_MEMORY && !sweep_is_served(fault->function))
 		return "the error of the program's own call is lost";
+	if (row == NULL && !own && fault->code == BROKEN && step->code == BROKEN)
+		return NULL;
 	if (row == NULL && !unseen && !(step->code == OUT_OF_MEMORY && sweep_may_lack_memory(step->text)) &&
 	    !sweep_is_wait_of_free(fault, run, step) && !sweep_is_sharing(fault, run, step))
 		return own ? "the program's own call gives something else than without the shim"
 			   : "the program sees it";
+	if (unseen && run->noted_ever < base->noted_ever)
+		return "an address is not noted, nor counted as missing";
+	if (fault->code == BROKEN)
+		return NULL;
 	return sweep_nothing_leaks(fault, run, base, row, none, step) ? NULL : "something leaks";
 }
 
@@ -224,13 +237,23 @@ static bool sweep_left_out(const char *function)
 	return strncmp(function, "cuGetProcAddress", 16) == 0;
 }
 
-/* The likely errors of a function; the first is out of memory. Not full: it and one other in turn. */
+/* An error that breaks the context comes from calls that submit work or hear of it. */
+static bool sweep_tells_of_work(const char *function)
+{
+	return strncmp(function, "cuLaunch", 8) == 0 || strncmp(function, "cuMemcpy", 8) == 0 ||
+	       strncmp(function, "cuMemset", 8) == 0 || strstr(function, "Synchronize") != NULL ||
+	       strstr(function, "Query") != NULL;
+}
+
+/* The likely errors of a function; the first is out of memory. Not full: few of them. */
 static unsigned sweep_codes(const char *function, int *codes)
 {
 	unsigned count = 0;
 
 	codes[count++] = 2;   /* OUT_OF_MEMORY */
 	codes[count++] = 999; /* UNKNOWN */
+	if (sweep_tells_of_work(function) && (sweep_full || strncmp(function, "cuMem", 5) != 0))
+		codes[count++] = BROKEN;
 	if (!sweep_full)
 		return count;
 	codes[count++] = 1; /* INVALID_VALUE */
@@ -296,7 +319,7 @@ static void sweep_driver(const struct scenario *scenario, unsigned role, struct 
 		int codes[8];
 		unsigned code_count = sweep_codes(fault.function, codes);
 
-		if (sweep_base[role].calls[i] == 0)
+		if (sweep_base[role].calls[i] == 0 || i % sweep_parts != sweep_part)
 			continue;
 		if (sweep_left_out(fault.function)) {
 			figures->left_out++;
@@ -367,11 +390,12 @@ static void sweep_scenario(const struct scenario *scenario)
 	}
 	for (unsigned role = 0; role < ROLES_MAX && scenario->run[role] != NULL && wrong == NULL; role++) {
 		sweep_driver(scenario, role, &figures);
-		if (sweep_with_shim)
+		if (sweep_with_shim && sweep_part == 0)
 			sweep_own_points(scenario, role, &figures);
 	}
 	if (sweep_with_shim)
-		printf("%sok %u - %s: %u faults: %u driver functions (%u left out), %u own points, %u repeats folded; %u wrong\n",
+		printf("%sok %u - %s: %u faults: %u driver functions (%u left out), %u own points, %u repeats folded; "
+		       "%u wrong\n",
 		       figures.wrong ? "not " : "", ++sweep_tap_count, scenario->name, figures.faults,
 		       figures.functions, figures.left_out, figures.points, figures.folded, figures.wrong);
 	else
@@ -383,8 +407,14 @@ static int sweep_main(const struct scenario *scenarios, size_t count, int argc, 
 	FILE *file;
 	bool dump;
 
-	if (argc < 3) {
-		fprintf(stderr, "usage: %s plain|shim|dump FILE [full|short] [SCENARIO]\n", argv[0]);
+	if (argc == 2 && strcmp(argv[1], "list") == 0) {
+		for (size_t i = 0; i < count; i++)
+			puts(scenarios[i].name);
+		return 0;
+	}
+	if (argc < 3 ||
+	    (argc > 5 && (sscanf(argv[5], "%u/%u", &sweep_part, &sweep_parts) != 2 || sweep_part >= sweep_parts))) {
+		fprintf(stderr, "usage: %s list | plain|shim|dump FILE [full|short] [SCENARIO [K/N]]\n", argv[0]);
 		return 2;
 	}
 	sweep_with_shim = sim_find("gpushim_check_walk") != NULL;
@@ -397,8 +427,9 @@ static int sweep_main(const struct scenario *scenarios, size_t count, int argc, 
 	    mmap(NULL, ROLES_MAX * sizeof(*sweep_sites), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	dump = strcmp(argv[1], "dump") == 0;
 	file = fopen(argv[2], dump ? "a" : sweep_with_shim ? "r" : "w");
-	snprintf(sweep_errors, sizeof(sweep_errors), "%s.errors", argv[2]);
-	if (sweep_runs == MAP_FAILED || sweep_sites == MAP_FAILED || file == NULL || freopen(sweep_errors, "a", stderr) == NULL)
+	snprintf(sweep_errors, sizeof(sweep_errors), "%s.errors.%d", argv[2], (int)getpid());
+	if (sweep_runs == MAP_FAILED || sweep_sites == MAP_FAILED || file == NULL ||
+	    freopen(sweep_errors, "a", stderr) == NULL)
 		return 2;
 	if (sweep_with_shim && !dump) {
 		fseek(file, 0, SEEK_END);

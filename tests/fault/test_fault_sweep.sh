@@ -2,11 +2,9 @@
 # slow
 # timeout 900
 # Fail the Nth: every call of the driver that a scenario makes, and every metadata allocation, fails once; see sweep.h.
-#
-#   test_fault_sweep.sh [full]    full: all likely errors of each function, and all settings; takes hours
+# A few errors, and settings; full_sweep.py takes all of them.
 . "$TOP/tests/lib/tap.sh"
 
-mode=${1:-short}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 base=history:1000,stacks:off,snapshot_dir:$folder
@@ -18,10 +16,10 @@ sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's
 	local options="$*"
 	local plain="$folder/plain.$program.${options// /.}" # whatever the settings are
 	[ -s "$plain" ] || "$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim "$BUILD/tests/fault/$program" plain \
-		"$plain" "$mode" >"$folder/out" 2>&1 ||
+		"$plain" short >"$folder/out" 2>&1 ||
 		{ tap_result 1 "$program without the shim" "$(<"$folder/out")" && return; }
 	GPUSHIM_ALLOC_CONF=$base,$settings "$TOP/scripts/sim-run" --build "$BUILD" "$@" --no-shim \
-		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$plain" "$mode" \
+		env LD_PRELOAD="$BUILD/check/libgpushim.so" "$BUILD/tests/fault/$program" shim "$plain" short \
 		>"$folder/out" 2>&1
 	status=$?
 	rm -f "$folder"/gpushim.*
@@ -50,18 +48,10 @@ for program in "$BUILD"/tests/fault/*_fault_*; do
 	drv_*) devices=2 ;;
 	*) devices=1 ;;
 	esac
-	if [ "$mode" = full ]; then
-		for settings in backend:vmm expandable_segments:False free_sync:never backend:cudamalloc snapshot:off torch:serve backend:off; do
-			sweep "$program" $settings --devices $devices
-		done
-		for policy in in-order random starve priority; do
-			sweep "$program" backend:vmm --policy $policy --devices $devices
-		done
-	else
-		sweep "$program" snapshot:off --devices $devices
-	fi
+	sweep "$program" snapshot:off --devices $devices
 done
-[ "$mode" = full ] || sweep rt_fault_memory backend:cudamalloc,snapshot:oom
+sweep rt_fault_memory backend:cudamalloc,snapshot:oom
+sweep drv_fault_context backend:cudamalloc --devices 2
 ok "allocations of the shim's own failed too" test $points -gt 0
 echo "# $faults faults fired in $scenarios scenarios"
 done_testing

@@ -37,7 +37,8 @@ typedef unsigned long sim_calls_fn(const char *function);
 /* Driver calls, and queued operations that have run to their end, since the program started. */
 typedef unsigned long sim_operations_fn(void);
 
-/* The nth call from now (1 = the next) of a driver function fails with this CUresult, once. nth 0 disarms. */
+/* The nth call from now (1 = the next) of a driver function fails with this CUresult, once. nth 0 disarms. An illegal
+ * address (700) also breaks the context that is current. */
 typedef void sim_fault_arm_fn(const char *function, unsigned nth, int code);
 
 /* How often the armed faults of that function have fired. */

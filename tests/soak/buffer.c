@@ -408,8 +408,21 @@ void buffer_free(struct buffer *buffer, int stream)
 		NEED_OK(cudaFreeAsync(buffer->words, handle));
 }
 
-/* What the context owned is gone; pool memory and mappings stay, and can only be freed from
- * now on. (A substitute belongs to the primary context and stays too, as garbage.) */
+/* What the context owns; pool memory and mappings stay, and can only be freed from then on. (A substitute belongs to the
+ * primary context and stays too, as garbage.) */
+static bool dies_with(const struct buffer *buffer, int context)
+{
+	return buffer->live && buffer->context == context && !buffer_kinds[buffer->kind].host &&
+	       !buffer_kinds[buffer->kind].ordered && buffer->kind != BUFFER_cuMemMap;
+}
+
+void buffers_await_others(int context)
+{
+	for (unsigned i = 0; i < BUFFERS; i++)
+		if (dies_with(&buffers[i], context))
+			await_others(&buffers[i]);
+}
+
 void *buffers_forget(int context)
 {
 	void *dead = NULL;
@@ -417,8 +430,7 @@ void *buffers_forget(int context)
 	for (unsigned i = 0; i < BUFFERS; i++) {
 		struct buffer *buffer = &buffers[i];
 
-		if (buffer->live && buffer->context == context && !buffer_kinds[buffer->kind].host &&
-		    !buffer_kinds[buffer->kind].ordered && buffer->kind != BUFFER_cuMemMap) {
+		if (dies_with(buffer, context)) {
 			buffer->live = false;
 			dead = buffer->words;
 		}

@@ -73,6 +73,9 @@ void buffer_free(struct buffer *buffer, int stream);
 /* By cudaFree or its kin, when that is a way. */
 void buffer_free_now(struct buffer *buffer);
 
+/* Before a context is destroyed: waits for the work of others on memory that dies with it. */
+void buffers_await_others(int context);
+
 /* Its context is gone. Returns memory that went along; NULL. */
 void *buffers_forget(int context);
 

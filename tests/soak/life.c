@@ -26,9 +26,11 @@ static int make(int device)
 
 static void destroy(int context)
 {
-	struct clock clock = context_clock(context);
+	struct clock clock;
 	void *dead;
 
+	buffers_await_others(context);
+	clock = context_clock(context);
 	context_destroy(context);
 	host_knows(&clock);
 	streams_forget(context);

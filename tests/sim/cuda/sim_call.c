@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/sim/cuda/sim_ctx.h"
 #include "tests/sim/cuda/sim_log.h"
 #include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_thread.h"
@@ -78,6 +79,7 @@ CUresult sim_enter(enum sim_fn fn)
 		faults_total++;
 		if (fault_watch)
 			fault_watch(symbols[fn]);
+		sim_ctx_break(fns[fn].code);
 		return fns[fn].code;
 	}
 	if (!forked)

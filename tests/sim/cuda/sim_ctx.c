@@ -107,6 +107,16 @@ CUresult sim_ctx_current(struct sim_ctx **ret_ctx)
 	return CUDA_SUCCESS;
 }
 
+void sim_ctx_break(CUresult error)
+{
+	struct entry *top = depth ? &stack[depth - 1] : NULL;
+
+	if (error != CUDA_ERROR_ILLEGAL_ADDRESS || !top || !entry_lives(top))
+		return;
+	top->ctx->sticky = error;
+	sim_sched_drain(top->ctx);
+}
+
 struct sim_stream *sim_ctx_thread_stream(struct sim_ctx *ctx)
 {
 	struct thread_stream *slot = thread_streams;

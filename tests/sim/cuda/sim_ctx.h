@@ -31,6 +31,10 @@ void sim_ctx_destroy(struct sim_ctx *ctx);
 struct sim_ctx *sim_primary_retain(struct sim_device *device);
 CUresult sim_primary_release(struct sim_device *device);
 
+/* An error that sticks to the calling thread's context, if it has one: every later call in it returns it, and nothing
+ * that is queued there runs. */
+void sim_ctx_break(CUresult error);
+
 /* The per-thread default stream of the calling thread in this context. */
 struct sim_stream *sim_ctx_thread_stream(struct sim_ctx *ctx);
 
