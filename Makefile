@@ -275,9 +275,15 @@ $(stack_lib): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $<
 
-$(tool_bin): $(O)/%: tests/tools/%.c $(toolpart_src) $(wildcard tests/tools/*.h) | sim
+$(filter-out %/trace-model,$(tool_bin)): $(O)/%: tests/tools/%.c $(toolpart_src) $(wildcard tests/tools/*.h) | sim
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -o $@ $(filter %.c,$^) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $(link_rt) -lz -ldl -lpthread
+
+# trace-model has the allocator itself, and no CUDA.
+model_src := $(filter allocator/%,$(lib_src)) $(base_src)
+$(O)/trace-model: tests/tools/trace-model.c tests/tools/trace.c $(model_src:%.c=$(O)/obj/%.o)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -o $@ $^ -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -lz -ldl -lpthread
 
 FUZZ = $(CPPFLAGS_) -DGSB_DEBUG -std=c17 -g -O1 -fno-omit-frame-pointer -fno-strict-aliasing $(WARN)
 FUZZ_SAN = address,undefined -fno-sanitize-recover=undefined

@@ -128,6 +128,9 @@ bool gsa_reserves(struct gsa *allocator, uint64_t address)
 	gsb_lock_acquire(&allocator->lock);
 	reserves = allocator->arena_address != 0 &&
 		   address - allocator->arena_address < allocator->options.arena_bytes;
+	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL && !reserves;
+	     segment = segment->next_stitched)
+		reserves = address - segment->address < segment->whole_bytes;
 	gsb_lock_release(&allocator->lock);
 	return reserves;
 }
@@ -155,28 +158,69 @@ int gsa_access_changed(struct gsa *allocator)
 			break;
 		error = allocator->ops.set_access(allocator->device, run.address, run.size_bytes);
 	}
+	for (struct gsa_segment *segment = allocator->stitched; segment != NULL && error == GS_OK;
+	     segment = segment->next_stitched)
+		error = allocator->ops.set_access(allocator->device, segment->address, segment->whole_bytes);
 	gsb_lock_release(&allocator->grow_lock);
 	return error;
+}
+
+/* The handles of the arena behind [address, end) are added to the spans. */
+static size_t add_handles(struct gsa *allocator, uint64_t address, uint64_t end, struct gsa_handle_span *spans,
+			  size_t capacity, size_t count)
+{
+	struct gsa_handle *handle = gsa_map_floor(&allocator->handles, address);
+
+	while (handle != NULL && handle->address < end) {
+		if (count < capacity)
+			spans[count] = (struct gsa_handle_span){handle->value, handle->size_bytes};
+		count++;
+		handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes);
+	}
+	return count;
+}
+
+/* Those of a stitched block. */
+static size_t add_stitched(struct gsa *allocator, const struct gsa_block *block, uint64_t address,
+			   struct gsa_handle_span *spans, size_t capacity, uint64_t *ret_offset_bytes)
+{
+	uint64_t begin = block->address;
+	size_t count = 0;
+
+	for (const struct gsa_run *run = block->segment->runs; run != NULL && begin < gsa_block_end(block);
+	     begin += run->size_bytes, run = run->next) {
+		uint64_t skip_bytes = address > begin ? address - begin : 0;
+		uint64_t bytes = gsa_block_end(block) - begin;
+
+		if (skip_bytes >= run->size_bytes)
+			continue;
+		if (count == 0) {
+			const struct gsa_handle *handle = gsa_map_floor(&allocator->handles, run->address + skip_bytes);
+
+			*ret_offset_bytes = run->address + skip_bytes - handle->address;
+		}
+		count = add_handles(allocator, run->address + skip_bytes,
+				    run->address + (bytes < run->size_bytes ? bytes : run->size_bytes), spans, capacity,
+				    count);
+	}
+	return count;
 }
 
 size_t gsa_block_handles(struct gsa *allocator, uint64_t address, struct gsa_handle_span *spans, size_t capacity,
 			 uint64_t *ret_offset_bytes)
 {
 	struct gsa_block *block;
-	struct gsa_handle *handle = NULL;
 	size_t count = 0;
 
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
-	if (block != NULL && block->segment->kind != GSA_SEGMENT_PLAIN) {
-		handle = gsa_map_floor(&allocator->handles, address);
+	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED) {
+		count = add_stitched(allocator, block, address, spans, capacity, ret_offset_bytes);
+	} else if (block != NULL && block->segment->kind != GSA_SEGMENT_PLAIN) {
+		const struct gsa_handle *handle = gsa_map_floor(&allocator->handles, address);
+
 		*ret_offset_bytes = address - handle->address;
-	}
-	while (handle != NULL && handle->address < gsa_block_end(block)) {
-		if (count < capacity)
-			spans[count] = (struct gsa_handle_span){handle->value, handle->size_bytes};
-		count++;
-		handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes);
+		count = add_handles(allocator, address, gsa_block_end(block), spans, capacity, 0);
 	}
 	gsb_lock_release(&allocator->lock);
 	return count;

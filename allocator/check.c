@@ -7,10 +7,11 @@
 struct totals {
 	uint64_t asked_bytes;
 	uint64_t asked_by_bytes[GSA_ORIGIN_COUNT];
-	uint64_t state_bytes[GSA_BLOCK_UNMAPPED + 1];
-	uint64_t state_count[GSA_BLOCK_UNMAPPED + 1];
+	uint64_t state_bytes[GSA_BLOCK_STATE_COUNT];
+	uint64_t state_count[GSA_BLOCK_STATE_COUNT];
 	uint64_t pool_bytes[GSA_ARENA_POOLS]; /* mapped_bytes of segments */
 	uint64_t mapped_bytes;                /* of all segments */
+	uint64_t lent_bytes;                  /* to stitched segments */
 	enum gsa_pool pool;                   /* being walked */
 };
 
@@ -45,7 +46,7 @@ static uint64_t bins_count(const struct gsa_bins *bins)
 static void check_block(struct gsa *allocator, const struct gsa_block *block, struct totals *totals)
 {
 	gsb_assert(block->size_bytes > 0);
-	gsb_assert((block->segment == NULL) == (block->state == GSA_BLOCK_UNMAPPED));
+	gsb_assert((block->segment == NULL) == (block->state == GSA_BLOCK_UNMAPPED || block->state == GSA_BLOCK_SHADOW));
 	gsb_assert((block->tag != NULL) == (block->state == GSA_BLOCK_PENDING));
 	gsb_assert(block->free_serial <= allocator->free_serial);
 	totals->state_bytes[block->state] += block->size_bytes;
@@ -65,6 +66,12 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 	case GSA_BLOCK_UNMAPPED:
 		gsb_assert(in_bins(&allocator->holes[totals->pool], block));
 		break;
+	case GSA_BLOCK_SHADOW:
+		gsb_assert(totals->pool == GSA_POOL_LARGE);
+		break;
+	case GSA_BLOCK_STATE_COUNT:
+		gsb_assert(!"a state");
+		break;
 	}
 }
 
@@ -81,7 +88,8 @@ static uint64_t check_pool(struct gsa *allocator, enum gsa_pool pool, uint64_t a
 		gsb_assert(gsa_starts_find(&allocator->starts[pool], gsa_block_end(block) - 1) == block);
 		gsb_assert(block->address % GSA_ROUND_BYTES == 0 && block->size_bytes % GSA_ROUND_BYTES == 0);
 		if (before != NULL && before->segment == block->segment && before->state == block->state)
-			gsb_assert(block->state == GSA_BLOCK_LIVE || before->tag != block->tag);
+			gsb_assert(block->state == GSA_BLOCK_LIVE || block->state == GSA_BLOCK_SHADOW ||
+				   before->tag != block->tag);
 		if (block->state == GSA_BLOCK_UNMAPPED)
 			gsb_assert(at % unit_bytes == 0 && block->size_bytes % unit_bytes == 0);
 		check_block(allocator, block, totals);
@@ -124,6 +132,36 @@ static void check_handles(struct gsa *allocator)
 	}
 }
 
+/* Every run is whole handles. While a block lives in the segment, that is what its runs lend. */
+static void check_stitched(struct gsa *allocator, const struct gsa_segment *segment, struct totals *totals)
+{
+	uint64_t left_bytes = segment->mapped_bytes;
+	uint64_t whole_bytes = 0;
+
+	gsb_assert(segment->first->segment == segment && segment->first->next == NULL);
+	gsb_assert((segment->mapped_bytes != 0) == (segment->first->state == GSA_BLOCK_LIVE));
+	gsb_assert(segment->mapped_bytes == 0 || segment->mapped_bytes == segment->first->size_bytes);
+	for (const struct gsa_run *run = segment->runs; run != NULL; run = run->next) {
+		const struct gsa_block *home = gsa_starts_find(&allocator->starts[GSA_POOL_LARGE], run->address);
+		uint64_t bytes = run->size_bytes < left_bytes ? run->size_bytes : left_bytes;
+		uint64_t at = run->address;
+
+		while (at < run->address + run->size_bytes)
+			at += ((struct gsa_handle *)gsa_map_find(&allocator->handles, at))->size_bytes;
+		gsb_assert(at == run->address + run->size_bytes);
+		if (bytes > 0)
+			gsb_assert(home->state == GSA_BLOCK_SHADOW && home->address == run->address &&
+				   home->size_bytes == bytes);
+		left_bytes -= bytes;
+		whole_bytes += run->size_bytes;
+		totals->lent_bytes += bytes;
+	}
+	gsb_assert(left_bytes == 0 && whole_bytes == segment->whole_bytes);
+	if (segment->mapped_bytes != 0)
+		check_block(allocator, segment->first, totals);
+	totals->pool_bytes[segment->pool] += segment->mapped_bytes;
+}
+
 static void check_segments(struct gsa *allocator, struct totals *totals)
 {
 	const struct gsa_segment *segment;
@@ -139,6 +177,10 @@ static void check_segments(struct gsa *allocator, struct totals *totals)
 			gsb_assert(segment->first->size_bytes == segment->mapped_bytes);
 			gsb_assert(!segment->exact || segment->first->state == GSA_BLOCK_LIVE);
 			check_block(allocator, segment->first, totals);
+			continue;
+		}
+		if (segment->kind == GSA_SEGMENT_STITCHED) {
+			check_stitched(allocator, segment, totals);
 			continue;
 		}
 		for (const struct gsa_block *block = segment->first; block != NULL; block = block->next)
@@ -220,6 +262,7 @@ void gsa_check(struct gsa *allocator)
 		idle_count += bins_count(&allocator->idle[pool]);
 	gsb_assert(check_tags(allocator) == totals.state_count[GSA_BLOCK_PENDING]);
 	gsb_assert(idle_count == totals.state_count[GSA_BLOCK_IDLE]);
+	gsb_assert(totals.lent_bytes == totals.state_bytes[GSA_BLOCK_SHADOW]);
 	gsb_assert(hole_count == totals.state_count[GSA_BLOCK_UNMAPPED]);
 	check_stats(&allocator->stats, &totals);
 	gsb_lock_release(&allocator->lock);

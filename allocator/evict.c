@@ -1,10 +1,10 @@
 /* See evict.h. */
 #include "allocator/evict.h"
 
-#include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/segment.h"
 #include "allocator/starts.h"
+#include "allocator/stitch.h"
 #include "shim/base/err.h"
 
 static bool within(const struct gsa_handle *handle, const struct gsa_block *block)
@@ -69,66 +69,7 @@ void gsa_evict_release(struct gsa *allocator, struct gsa_handle *spares)
 	}
 }
 
-bool gsa_evict_pays(struct gsa *allocator, uint64_t size_bytes)
-{
-	uint64_t idle_bytes = allocator->stats.idle_bytes.now;
-	uint64_t used_bytes = allocator->stats.rounded_bytes.now + allocator->stats.pending_bytes.now;
-
-	if (!allocator->options.expandable || idle_bytes < size_bytes / 2 || idle_bytes < used_bytes / GSA_IDLE_SHARE)
-		return false;
-	return allocator->stats.moves * GSA_MOVE_NS <
-	       (allocator->ops.now_ns(allocator->device) - allocator->start_ns) / GSA_MOVES_SHARE;
-}
-
-/* The first handle of at most most_bytes that lies in an idle block outside the span, the smallest blocks first.
- * ALLOCATOR lock held, as for all of these that are static. */
-static struct gsa_handle *find_spare(struct gsa *allocator, uint64_t most_bytes, uint64_t from, uint64_t to,
-				     struct gsa_block **ret_block)
-{
-	struct gsa_handle *handle;
-
-	for (enum gsa_pool pool = GSA_ARENA_POOLS; pool-- > 0;) {
-		const struct gsa_bins *idle = &allocator->idle[pool];
-		struct gsa_block *block = gsa_bins_from(idle, allocator->options.granularity_bytes);
-
-		for (; block != NULL; block = gsa_bins_next(idle, block)) {
-			if (block->address < to && from < gsa_block_end(block))
-				continue;
-			handle = gsa_map_ceiling(&allocator->handles, block->address);
-			while (handle != NULL && within(handle, block) &&
-			       (handle->size_bytes > most_bytes || handle->in_place))
-				handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes);
-			if (handle != NULL && within(handle, block)) {
-				*ret_block = block;
-				return handle;
-			}
-		}
-	}
-	return NULL;
-}
-
-struct gsa_handle *gsa_evict_gather(struct gsa *allocator, uint64_t size_bytes, uint64_t from, uint64_t to,
-				    uint64_t *ret_bytes)
-{
-	struct gsa_handle *spares = NULL;
-	struct gsa_handle *handle;
-	struct gsa_block *block;
-	uint64_t bytes = 0;
-
-	while (bytes < size_bytes && (handle = find_spare(allocator, size_bytes - bytes, from, to, &block)) != NULL) {
-		block = gsa_evict_detach(allocator, block, handle);
-		if (block == NULL || gsa_evict_unmap(allocator, block, handle) != GS_OK)
-			break;
-		handle->next = spares;
-		spares = handle;
-		bytes += handle->size_bytes;
-		allocator->stats.moves++;
-	}
-	*ret_bytes = bytes;
-	return spares;
-}
-
-/* The last idle handle of the pool below *cursor. */
+/* The last idle handle of the pool below *cursor. ALLOCATOR lock held. */
 static struct gsa_handle *find_last(struct gsa *allocator, enum gsa_pool pool, uint64_t *cursor,
 				    struct gsa_block **ret_block)
 {
@@ -138,10 +79,21 @@ static struct gsa_handle *find_last(struct gsa *allocator, enum gsa_pool pool, u
 	       handle->address >= allocator->starts[pool].address) {
 		*cursor = handle->address;
 		*ret_block = gsa_starts_find(&allocator->starts[pool], handle->address);
-		if ((*ret_block)->state == GSA_BLOCK_IDLE && within(handle, *ret_block))
+		if ((*ret_block)->state == GSA_BLOCK_IDLE && within(handle, *ret_block) &&
+		    !gsa_stitch_maps(allocator, handle))
 			return handle;
 	}
 	return NULL;
+}
+
+static bool idle_above(struct gsa *allocator, uint64_t keep_bytes)
+{
+	bool above;
+
+	gsb_lock_acquire(&allocator->lock);
+	above = allocator->stats.idle_bytes.now > keep_bytes;
+	gsb_lock_release(&allocator->lock);
+	return above;
 }
 
 /* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. */
@@ -152,6 +104,8 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 	uint64_t size_bytes = 0;
 
 	gsb_lock_acquire(&allocator->grow_lock);
+	if (idle_above(allocator, keep_bytes))
+		gsa_stitch_drop_unused(allocator);
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
 		handle = find_last(allocator, pool, cursor, &block);

@@ -1,25 +1,11 @@
-/* Taking idle memory out of the arena, a handle at a time: to give it back to the driver, or as *spares*, physical
- * memory without addresses, to map it again where memory is wanted. Idle means that no work of the program can touch
- * it: its fences are done.
- *
- * Spares keep what is held close to what is used where free memory lies in pieces too small for a request. Moving a
- * handle takes the driver some 50 us, and a program for which it must be done in every step again may be better off with
- * more memory: so moves may take only a small part of its time. The largest pieces stay as long as smaller ones will do. */
+/* Taking idle memory out of the arena, a handle at a time, to give it back to the driver. Idle means that no work of the
+ * program can touch it: its fences are done. */
 #ifndef GSA_EVICT_H
 #define GSA_EVICT_H
 
 #include "allocator/types.h"
 
-/* Whether spares should serve a growth by size_bytes: there is idle memory worth it, and the budget allows it.
- * ALLOCATOR lock held. */
-bool gsa_evict_pays(struct gsa *allocator, uint64_t size_bytes);
-
-/* Unmaps idle handles that lie outside [from, to) and are together at most size_bytes large. Returns their list, linked
- * by next. GROW and ALLOCATOR held, the latter let go meanwhile. */
-struct gsa_handle *gsa_evict_gather(struct gsa *allocator, uint64_t size_bytes, uint64_t from, uint64_t to,
-				    uint64_t *ret_bytes);
-
-/* Gives a list of spares to the driver; ALLOCATOR not held. */
+/* Gives a list of handles, linked by next, to the driver: they are mapped nowhere. ALLOCATOR not held. */
 void gsa_evict_release(struct gsa *allocator, struct gsa_handle *spares);
 
 /* Cuts the handle's memory out of the idle block that it lies in and detaches it; NULL when there is no node. ALLOCATOR

@@ -3,6 +3,7 @@
 
 #include "allocator/bins.h"
 #include "allocator/block.h"
+#include "allocator/stitch.h"
 #include "allocator/tag.h"
 #include "shim/base/assert.h"
 
@@ -11,16 +12,11 @@ struct gsa_tag *gsa_fit_tag(struct gsa *allocator, const struct gsa_request *req
 	return request->stream != NULL ? gsa_tag_find(allocator, request->stream->id) : NULL;
 }
 
-static bool usable(const struct gsa_block *block, const struct gsa_tag *tag)
-{
-	return block->state == GSA_BLOCK_IDLE || (block->state == GSA_BLOCK_PENDING && block->tag == tag);
-}
-
 uint64_t gsa_fit_before(const struct gsa_block *block, const struct gsa_tag *tag)
 {
 	uint64_t bytes = 0;
 
-	while ((block = block->prev) != NULL && usable(block, tag))
+	while ((block = block->prev) != NULL && gsa_fit_usable(block, tag))
 		bytes += block->size_bytes;
 	return bytes;
 }
@@ -29,7 +25,7 @@ uint64_t gsa_fit_after(const struct gsa_block *block, const struct gsa_tag *tag)
 {
 	uint64_t bytes = 0;
 
-	while ((block = block->next) != NULL && usable(block, tag))
+	while ((block = block->next) != NULL && gsa_fit_usable(block, tag))
 		bytes += block->size_bytes;
 	return bytes;
 }
@@ -70,14 +66,14 @@ static struct gsa_block *run_fit(struct gsa_tag *tag, const struct gsa_want *wan
 
 		if (segment->pool != want->pool)
 			continue;
-		if (block->prev != NULL && block->prev->segment == segment && usable(block->prev, tag)) {
+		if (block->prev != NULL && block->prev->segment == segment && gsa_fit_usable(block->prev, tag)) {
 			first = block->prev;
 			bytes += first->size_bytes;
-			if (first->prev != NULL && first->prev->segment == segment && usable(first->prev, tag))
+			if (first->prev != NULL && first->prev->segment == segment && gsa_fit_usable(first->prev, tag))
 				continue; /* another block of the tag comes earlier in this run */
 		}
 		for (struct gsa_block *next = block->next;
-		     next != NULL && next->segment == segment && usable(next, tag); next = next->next)
+		     next != NULL && next->segment == segment && gsa_fit_usable(next, tag); next = next->next)
 			bytes += next->size_bytes;
 		if (bytes >= want->size_bytes && bytes < best_bytes) {
 			best = first;
@@ -112,12 +108,15 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 	}
 	if (best == NULL && tag != NULL)
 		best = run_fit(tag, want);
-	if (best == NULL)
-		return NULL;
+	if (best == NULL) {
+		best = gsa_stitch_take(allocator, want);
+		goto retire;
+	}
 	if (changes_stream(best, request))
 		allocator->stats.cross_stream++;
 	best = gsa_block_take(allocator, best, size_bytes);
-	if (tag != NULL)
+retire:
+	if (best != NULL && tag != NULL)
 		gsa_tag_retire(allocator, tag);
 	return best;
 }

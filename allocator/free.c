@@ -5,6 +5,7 @@
 #include "allocator/plain.h"
 #include "allocator/segment.h"
 #include "allocator/share.h"
+#include "allocator/stitch.h"
 #include "allocator/tag.h"
 #include "shim/base/err.h"
 
@@ -13,7 +14,10 @@ static void pend(struct gsa *allocator, struct gsa_block *block, const struct gs
 	struct gsa_tag *tag = gsa_tag_for(allocator, stream);
 
 	block->freed_on = tag->stream.id;
-	gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+	if (block->segment->kind == GSA_SEGMENT_STITCHED)
+		gsa_stitch_return(allocator, block, tag);
+	else
+		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
 }
 
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
@@ -52,7 +56,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	gsa_live_leave(allocator, block);
 	if (exact) {
 		gsa_plain_forget(allocator, block);
-	} else if (block->shared) {
+	} else if (block->shared && block->segment->kind != GSA_SEGMENT_STITCHED) {
 		gsa_share_retire(allocator, block);
 	} else {
 		pend(allocator, block, stream);
@@ -127,12 +131,23 @@ static struct gsa_block *bury_plain(struct gsa *allocator, uint64_t owner, size_
 	return buried;
 }
 
+static bool dies_with(const struct gsa_block *block, uint64_t owner)
+{
+	return block->state == GSA_BLOCK_LIVE && !block->retired && block->owner == owner &&
+	       block->origin == GSA_ORIGIN_LEGACY;
+}
+
 static void free_live_of(struct gsa *allocator, uint64_t owner, size_t *live_count)
 {
+	for (struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
+		if (dies_with(segment->first, owner)) {
+			gsa_live_leave(allocator, segment->first);
+			gsa_stitch_return(allocator, segment->first, NULL);
+			++*live_count;
+		}
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
 		for (struct gsa_block *block = allocator->first[pool]; block != NULL; block = block->next) {
-			if (block->state != GSA_BLOCK_LIVE || block->retired || block->owner != owner ||
-			    block->origin != GSA_ORIGIN_LEGACY)
+			if (!dies_with(block, owner))
 				continue;
 			gsa_live_leave(allocator, block);
 			if (block->shared)

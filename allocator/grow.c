@@ -1,5 +1,5 @@
-/* See grow.h. Growing goes: choose a hole, gather spares if that pays, choose again, prepare (take all nodes, detach
- * the hole), map (driver calls, only GROW held), publish or abandon. */
+/* See grow.h. Growing goes: choose a hole, prepare (take all nodes, detach the hole), map (driver calls, only GROW held),
+ * publish or abandon. Where stitching pays, only what it lacks is mapped. */
 #include "allocator/grow.h"
 
 #include "allocator/arena.h"
@@ -9,6 +9,7 @@
 #include "allocator/fit.h"
 #include "allocator/live.h"
 #include "allocator/segment.h"
+#include "allocator/stitch.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 
@@ -16,15 +17,13 @@
 struct place {
 	struct gsa_block *hole;
 	uint64_t least_bytes;
-	uint64_t from; /* the hole with the free memory around it that the request would use too */
-	uint64_t to;
 };
 
 struct growth {
 	struct gsa_block *block;     /* UNMAPPED and detached: the addresses to map */
 	struct gsa_segment *segment; /* that they will belong to */
 	struct gsa_handle *handles;  /* in address order, already in the map */
-	struct gsa_handle *spares;   /* physical memory that was not needed, or no longer is */
+	struct gsa_handle *spares;   /* physical memory that is not needed after all */
 };
 
 /* Addresses for history, told when no lock is held. */
@@ -63,8 +62,7 @@ static bool choose_hole(struct gsa *allocator, const struct gsa_want *want, stru
 			least_bytes = hole->size_bytes;
 		}
 		if (best.hole == NULL || least_bytes < best.least_bytes)
-			best = (struct place){hole, least_bytes, hole->address - before_bytes,
-					      gsa_block_end(hole) + after_bytes};
+			best = (struct place){hole, least_bytes};
 	}
 	*ret_place = best;
 	return best.hole != NULL;
@@ -139,43 +137,23 @@ static int prepare_segment(struct gsa *allocator, enum gsa_pool pool, struct gro
 	return GS_OK;
 }
 
-/* The next handle for a range of at most size_bytes: a spare that fits, else a new one. NULL: no node. */
-static struct gsa_handle *next_handle(struct gsa *allocator, struct growth *growth, uint64_t size_bytes)
-{
-	uint64_t most_bytes = most_handle_bytes(allocator, growth);
-	struct gsa_handle *handle = growth->spares;
-
-	if (handle != NULL && handle->size_bytes <= size_bytes) {
-		growth->spares = handle->next;
-		handle->next = NULL;
-		return handle;
-	}
-	handle = gsb_slab_take(&allocator->handle_slab);
-	if (handle != NULL)
-		handle->size_bytes = size_bytes < most_bytes ? size_bytes : most_bytes;
-	return handle;
-}
-
 static int prepare_handles(struct gsa *allocator, struct growth *growth)
 {
 	uint64_t end = gsa_block_end(growth->block);
+	uint64_t most_bytes = most_handle_bytes(allocator, growth);
 	struct gsa_handle **link = &growth->handles;
 
 	for (uint64_t at = growth->block->address; at < end; at += (*link)->size_bytes, link = &(*link)->next) {
-		struct gsa_handle *handle = next_handle(allocator, growth, end - at);
+		struct gsa_handle *handle = gsb_slab_take(&allocator->handle_slab);
 		int error;
 
 		if (handle == NULL)
 			return GS_E_NO_HOST_MEMORY;
 		handle->address = at;
+		handle->size_bytes = end - at < most_bytes ? end - at : most_bytes;
 		error = gsa_map_insert(&allocator->handles, &allocator->map_slabs, at, handle);
 		if (error != GS_OK) {
-			if (handle->made) {
-				handle->next = growth->spares;
-				growth->spares = handle;
-			} else {
-				gsb_slab_give(&allocator->handle_slab, handle);
-			}
+			gsb_slab_give(&allocator->handle_slab, handle);
 			return error;
 		}
 		*link = handle;
@@ -205,11 +183,9 @@ static int prepare(struct gsa *allocator, enum gsa_pool pool, struct gsa_block *
 
 static int map_handle(struct gsa *allocator, struct gsa_handle *handle, const char **ret_call)
 {
-	int error = GS_OK;
+	int error = allocator->ops.create(allocator->device, handle->size_bytes, &handle->value);
 
 	*ret_call = "creating memory";
-	if (!handle->made)
-		error = allocator->ops.create(allocator->device, handle->size_bytes, &handle->value);
 	if (error != GS_OK)
 		return error;
 	handle->made = true;
@@ -260,6 +236,8 @@ static void publish(struct gsa *allocator, struct growth *growth)
 	growth->segment->mapped_bytes += growth->block->size_bytes;
 	allocator->mapped_bytes[growth->segment->pool] += growth->block->size_bytes;
 	gsa_block_settle(allocator, growth->block, GSA_BLOCK_IDLE, NULL);
+	for (const struct gsa_handle *handle = growth->handles; handle != NULL; handle = handle->next)
+		allocator->made_handles++;
 	allocator->stats.grows++;
 	allocator->vmm_worked = true;
 }
@@ -277,41 +255,47 @@ static int choose(struct gsa *allocator, const struct gsa_want *want, struct gsa
 	return choose_hole(allocator, want, ret_place) ? GS_E_NOT_FOUND : GS_E_NO_MEMORY;
 }
 
-/* How much to map at the place. */
+/* How much to map at the place. generous: a whole step if the request needs less. */
 static uint64_t amount(const struct gsa *allocator, const struct gsa_want *want, const struct place *place,
-		       uint64_t spare_bytes, bool generous)
+		       bool generous)
 {
 	uint64_t bytes = place->least_bytes;
 
-	if (spare_bytes > bytes)
-		bytes = spare_bytes;
-	else if (spare_bytes == 0 && generous && bytes < step_bytes(allocator, want->pool))
+	if (generous && bytes < step_bytes(allocator, want->pool))
 		bytes = step_bytes(allocator, want->pool);
 	return bytes < place->hole->size_bytes ? bytes : place->hole->size_bytes;
 }
 
-/* One growth, with GROW held. generous: take a whole step if the request needs less; *ret_less says that less would do.
- */
-static int grow_once(struct gsa *allocator, const struct gsa_want *want, bool generous, struct gsa_block_info *ret_info,
-		     struct span *ret_span, bool *ret_less)
+/* What a growth came to. */
+struct outcome {
+	struct span span; /* that was mapped */
+	bool less;	  /* less would have done */
+	bool stitch;	  /* free memory is enough now, in pieces */
+};
+
+enum manner { MANNER_STITCH, MANNER_GENEROUS, MANNER_LEAST };
+
+/* One growth, with GROW held. GS_E_NOT_FOUND: stitching is next. */
+static int grow_once(struct gsa *allocator, const struct gsa_want *want, enum manner manner,
+		     struct gsa_block_info *ret_info, struct outcome *ret_outcome)
 {
 	struct growth growth = {0};
 	struct place place;
-	uint64_t spare_bytes = 0;
 	uint64_t bytes;
 	int error;
 
+	*ret_outcome = (struct outcome){0};
 	gsb_lock_acquire(&allocator->lock);
 	error = choose(allocator, want, ret_info, &place);
-	if (error == GS_E_NOT_FOUND && gsa_evict_pays(allocator, place.least_bytes)) {
-		growth.spares = gsa_evict_gather(allocator, place.least_bytes, place.from, place.to, &spare_bytes);
-		error = choose(allocator, want, ret_info, &place);
-	}
 	if (error != GS_E_NOT_FOUND)
 		goto unlock;
+	ret_outcome->stitch = manner == MANNER_STITCH && gsa_stitch_pays(allocator, want, place.least_bytes, &bytes);
+	if (!ret_outcome->stitch)
+		bytes = amount(allocator, want, &place, manner != MANNER_LEAST);
+	if (bytes == 0)
+		goto unlock;
 	error = GS_E_NO_MEMORY;
-	bytes = amount(allocator, want, &place, spare_bytes, generous);
-	*ret_less = bytes > place.least_bytes;
+	ret_outcome->less = !ret_outcome->stitch && bytes > place.least_bytes;
 	if (gsa_segment_over_limit(allocator, bytes))
 		goto unlock;
 	error = prepare(allocator, want->pool, place.hole, bytes, &growth);
@@ -324,10 +308,10 @@ static int grow_once(struct gsa *allocator, const struct gsa_want *want, bool ge
 		abandon(allocator, &growth);
 		goto unlock;
 	}
-	*ret_span = (struct span){growth.block->address, growth.block->size_bytes};
+	ret_outcome->span = (struct span){growth.block->address, growth.block->size_bytes};
 	publish(allocator, &growth);
 	error = gsa_live_serve(allocator, want, ret_info);
-	if (error == GS_E_NOT_FOUND)
+	if (error == GS_E_NOT_FOUND && !ret_outcome->stitch)
 		error = GS_E_BUSY;
 unlock:
 	gsb_lock_release(&allocator->lock);
@@ -335,10 +319,16 @@ unlock:
 	return error;
 }
 
+static void tell(struct gsa *allocator, const struct outcome *outcome)
+{
+	if (outcome->span.size_bytes > 0)
+		gsa_segment_tell(allocator, true, outcome->span.address, outcome->span.size_bytes);
+}
+
 int gsa_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
-	struct span span = {0};
-	bool less = false;
+	struct outcome first = {0};
+	struct outcome second = {0};
 	int error;
 
 	if (!allocator->options.use_vmm)
@@ -346,11 +336,13 @@ int gsa_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_bloc
 	gsb_lock_acquire(&allocator->grow_lock);
 	error = gsa_arena_reserve(allocator);
 	if (error == GS_OK)
-		error = grow_once(allocator, want, true, ret_info, &span, &less);
-	if (error == GS_E_NO_MEMORY && less)
-		error = grow_once(allocator, want, false, ret_info, &span, &less);
+		error = grow_once(allocator, want, MANNER_STITCH, ret_info, &first);
+	if (error == GS_E_NOT_FOUND && (error = gsa_stitch_make(allocator, want, ret_info)) != GS_OK)
+		error = grow_once(allocator, want, MANNER_GENEROUS, ret_info, &second);
+	if (error == GS_E_NO_MEMORY && (first.less || second.less))
+		error = grow_once(allocator, want, MANNER_LEAST, ret_info, &second);
 	gsb_lock_release(&allocator->grow_lock);
-	if (span.size_bytes > 0)
-		gsa_segment_tell(allocator, true, span.address, span.size_bytes);
+	tell(allocator, &first);
+	tell(allocator, &second);
 	return error;
 }

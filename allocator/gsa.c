@@ -4,6 +4,7 @@
 #include "allocator/arena.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
+#include "allocator/stitch.h"
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 
@@ -30,6 +31,7 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 	gsb_lock_init(&allocator->lock, GSB_RANK_ALLOCATOR);
 	gsb_slab_init(&allocator->block_slab, sizeof(struct gsa_block));
 	gsb_slab_init(&allocator->segment_slab, sizeof(struct gsa_segment));
+	gsb_slab_init(&allocator->run_slab, sizeof(struct gsa_run));
 	gsb_slab_init(&allocator->handle_slab, sizeof(struct gsa_handle));
 	gsb_slab_init(&allocator->tag_slab, sizeof(struct gsa_tag));
 	gsb_slab_init(&allocator->fence_slab, sizeof(struct gsa_fence));
@@ -42,6 +44,7 @@ void gsa_fini(struct gsa *allocator)
 {
 	gsa_device_idle(allocator, UINT64_MAX);
 	gsa_plain_fini(allocator);
+	gsa_stitch_fini(allocator);
 	gsa_arena_fini(allocator);
 	gsb_os_pages_unmap(allocator, sizeof(*allocator));
 }
@@ -50,7 +53,7 @@ static void visit_block(const struct gsa_visitor *visitor, const struct gsa_bloc
 {
 	struct gsa_block_info info;
 
-	if (block->state != GSA_BLOCK_UNMAPPED && visitor->block != NULL) {
+	if (block->state != GSA_BLOCK_UNMAPPED && block->state != GSA_BLOCK_SHADOW && visitor->block != NULL) {
 		gsa_live_describe(block, &info);
 		visitor->block(visitor->user, block->retired ? GSA_BLOCK_PENDING : block->state, &info);
 	}
@@ -66,9 +69,14 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
 		if (segment->mapped_bytes == 0)
 			continue;
 		if (visitor->segment != NULL)
-			visitor->segment(visitor->user, segment->kind, segment->address, segment->mapped_bytes);
-		for (struct gsa_block *block = segment->first; block != NULL && block->segment == segment; block = block->next)
+			visitor->segment(visitor->user,
+					 segment->kind == GSA_SEGMENT_STITCHED ? GSA_SEGMENT_FIXED : segment->kind,
+					 segment->address, segment->mapped_bytes);
+		for (struct gsa_block *block = segment->first; block != NULL; block = block->next) {
+			if (segment->kind == GSA_SEGMENT_FIXED && block->segment != segment)
+				break;
 			visit_block(visitor, block);
+		}
 	}
 	gsb_lock_release(&allocator->lock);
 }

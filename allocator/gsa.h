@@ -163,7 +163,7 @@ int gsa_access_changed(struct gsa *allocator);
 	X(cross_stream, "blocks that changed stream after a fence")                                                    \
 	X(grows, "times physical memory was added")                                                                    \
 	X(trims, "times physical memory was given back")                                                               \
-	X(moves, "handles moved from idle memory to where memory was wanted")                                          \
+	X(stitches, "requests for which pieces of free memory were mapped one behind the other")                       \
 	X(fences, "fences recorded")                                                                                   \
 	X(out_of_memory, "allocations that failed after the whole ladder")
 
@@ -191,10 +191,17 @@ enum gsa_block_state {
 	GSA_BLOCK_LIVE,
 	GSA_BLOCK_PENDING, /* free; not yet for everybody */
 	GSA_BLOCK_IDLE,    /* free for anybody */
-	GSA_BLOCK_UNMAPPED /* addresses without memory inside an expandable segment; not visited */
+	GSA_BLOCK_UNMAPPED, /* addresses without memory inside an expandable segment; not visited */
+	GSA_BLOCK_SHADOW,   /* addresses whose memory is in use at other addresses; not visited */
+	GSA_BLOCK_STATE_COUNT
 };
 
-enum gsa_segment_kind { GSA_SEGMENT_EXPANDABLE, GSA_SEGMENT_FIXED, GSA_SEGMENT_PLAIN };
+enum gsa_segment_kind {
+	GSA_SEGMENT_EXPANDABLE,
+	GSA_SEGMENT_FIXED,
+	GSA_SEGMENT_PLAIN,
+	GSA_SEGMENT_STITCHED /* visited as a fixed one */
+};
 
 /* Visits a consistent state, segments in address order and each segment's blocks in address order. The callbacks run
  * with the ALLOCATOR lock held: they must not call the allocator, the driver or anything that takes a lower lock. */

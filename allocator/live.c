@@ -84,7 +84,8 @@ static struct gsa_block *block_at(struct gsa *allocator, uint64_t address)
 		if (address - allocator->starts[pool].address < allocator->starts[pool].size_bytes)
 			return gsa_starts_find(&allocator->starts[pool], address);
 	segment = gsa_map_floor(&allocator->segments, address);
-	if (segment != NULL && segment->kind == GSA_SEGMENT_PLAIN && address < gsa_block_end(segment->first))
+	if (segment != NULL && (segment->kind == GSA_SEGMENT_PLAIN || segment->kind == GSA_SEGMENT_STITCHED) &&
+	    address < gsa_block_end(segment->first))
 		return segment->first;
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #include "allocator/live.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
+#include "allocator/stitch.h"
 #include "shim/base/err.h"
 
 int gsa_share(struct gsa *allocator, uint64_t address)
@@ -29,7 +30,9 @@ int gsa_hold(struct gsa *allocator, uint64_t address)
 
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
-	if (block != NULL && block->segment->kind != GSA_SEGMENT_PLAIN)
+	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED)
+		block->segment->held = true;
+	else if (block != NULL && block->segment->kind != GSA_SEGMENT_PLAIN)
 		handle = gsa_map_floor(&allocator->handles, block->address);
 	while (handle != NULL && handle->address < gsa_block_end(block)) {
 		handle->in_place = true;
@@ -120,7 +123,7 @@ static struct gsa_handle *find_over(struct gsa *allocator, uint64_t cover, enum 
 		*ret_pool = block->segment->pool;
 		for (; handle != NULL && handle->address < gsa_block_end(block);
 		     handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes))
-			if (is_over(allocator, *ret_pool, handle, cover))
+			if (is_over(allocator, *ret_pool, handle, cover) && !gsa_stitch_maps(allocator, handle))
 				return handle;
 	}
 	return NULL;
@@ -201,6 +204,7 @@ void gsa_share_sweep(struct gsa *allocator)
 	if (!over || !all_is_done(allocator))
 		return;
 	gsb_lock_acquire(&allocator->grow_lock);
+	gsa_stitch_drop_unused(allocator);
 	gsb_lock_acquire(&allocator->lock);
 	while ((handle = find_over(allocator, cover, &pool)) != NULL && give_back(allocator, pool, handle))
 		;

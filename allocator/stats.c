@@ -30,6 +30,8 @@ static inline void move(struct gsa_stats *stats, const struct gsa_block *block, 
 		gauge_move(&stats->idle_bytes, enter, block->size_bytes);
 		break;
 	case GSA_BLOCK_UNMAPPED:
+	case GSA_BLOCK_SHADOW:
+	case GSA_BLOCK_STATE_COUNT:
 		return;
 	}
 	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);

@@ -11,14 +11,17 @@
  * ends of blocks and handles are unrelated, except that an UNMAPPED block begins and ends between handles.
  *
  * With expandable segments the mapped part of a pool is one segment. Otherwise each handle is a segment, and blocks
- * of different segments never merge. A plain segment lies outside the arena: one driver allocation, one block.
+ * of different segments never merge. A plain segment lies outside the arena: one driver allocation, one block. So does a
+ * stitched one (stitch.h): addresses behind which lie handles of the large pool. While its block lives, the addresses in
+ * the pool that have the same memory are SHADOW blocks.
  *
  * Equations, proved by gsa_check:
  *   reserved = rounded + pending + idle = sum of mapped_bytes over all segments
  *   pending = sum of tag->bytes
- *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments
- *   every block of the arena is in `starts`; every one that is not LIVE is in exactly one set of bins: its tag's, `idle`
- *   or `holes`
+ *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments; a stitched segment is of
+ *   the large pool, and its mapped_bytes are what its SHADOW blocks at home lack
+ *   every block of the arena is in `starts`; every one that is not LIVE or SHADOW is in exactly one set of bins: its
+ *   tag's, `idle` or `holes`
  *   a block that is retired counts as LIVE, with nothing asked for, until it is unmapped (share.h)
  *   two neighbours of one segment are never free and alike (same state, same tag)
  *   in a tag the queue is ordered by free_serial; no free_serial is above the allocator's
@@ -46,8 +49,9 @@
 #define GSA_ROUND_BYTES 512u
 
 /* A handle of an expandable segment is at most 1/GSA_HANDLE_SHARE of what its pool holds or 1/GSA_HANDLE_PIECES of what is
- * mapped at a time, and at most this large: the driver takes some 40 us for each. */
-#define GSA_HANDLE_MAX_BYTES (32ull << 20)
+ * mapped at a time, and at most this large: the driver takes some 40 us for each, and of what is free between live blocks
+ * only whole ones can be stitched or given back. */
+#define GSA_HANDLE_MAX_BYTES (8ull << 20)
 #define GSA_HANDLE_SHARE 64u
 #define GSA_HANDLE_PIECES 4u
 
@@ -65,12 +69,19 @@
 #define GSA_STEP_SHARE 256u
 #define GSA_STEP_MAX_BYTES (32ull << 20)
 
-/* Idle memory is moved to where it is wanted instead of making new memory when it is at least 1/GSA_IDLE_SHARE of what is
- * used, and as long as all moves, at GSA_MOVE_NS each (unmap 21 us, map 1, access 27), took no more than
- * 1/GSA_MOVES_SHARE of the time since the beginning. */
+/* Free memory is stitched together instead of making new memory where that saves 1/GSA_STITCH_GAIN_SHARE of the request
+ * and more than 1/GSA_WASTE_SHARE of what is held would not be needed otherwise. For each handle made, GSA_STITCH_SHARE
+ * may be mapped again, which costs about as much each: so that comes to an end when growth does. Where 1/GSA_IDLE_SHARE of what is used is idle, more may be, as long as all of it, at GSA_STITCH_NS a
+ * handle, took no more than 1/GSA_STITCH_TIME_SHARE of the time since the beginning. */
+#define GSA_WASTE_SHARE 32u
+#define GSA_STITCH_GAIN_SHARE 16u
+#define GSA_STITCH_SHARE 6u
 #define GSA_IDLE_SHARE 4u
-#define GSA_MOVE_NS 50000ull
-#define GSA_MOVES_SHARE 64u
+#define GSA_STITCH_NS 30000ull
+#define GSA_STITCH_TIME_SHARE 128u
+
+/* Stitched segments that are kept. */
+#define GSA_STITCHED_MAX 256u
 
 /* A cached plain segment serves a request when at most 1/GSA_PLAIN_WASTE_SHARE of it is wasted. */
 #define GSA_PLAIN_WASTE_SHARE 8u
@@ -99,6 +110,21 @@ struct gsa_segment {
 	uint64_t owner;		 /* plain: context that the driver allocation dies with; else 0 */
 	bool exact;		 /* plain: asked for by request->plain, never cached */
 	struct gsa_block *first; /* block at address; front blocks outlive splits and merges */
+
+	/* Stitched: */
+	struct gsa_run *runs; /* its memory, in the order in which it is mapped */
+	unsigned run_count;
+	unsigned handle_count;
+	bool held; /* to be found at its address for good: never unmapped, nor are its handles */
+	uint64_t whole_bytes; /* of its addresses, all mapped; mapped_bytes is what is taken from the pool now */
+	struct gsa_segment *next_stitched;
+};
+
+/* Whole handles in a row, at their own addresses in the large pool. */
+struct gsa_run {
+	uint64_t address;
+	uint64_t size_bytes;
+	struct gsa_run *next;
 };
 
 struct gsa_handle {
@@ -106,14 +132,14 @@ struct gsa_handle {
 	uint64_t size_bytes;
 	uint64_t value;		 /* the driver's */
 	bool made;		 /* value is physical memory */
-	bool in_place;		 /* never mapped anywhere else */
+	bool in_place;		 /* to be found at its address only: never mapped anywhere else */
 	struct gsa_handle *next; /* of a growth under way, or of spares */
 };
 
 struct gsa_block {
 	uint64_t address;
 	uint64_t size_bytes;
-	struct gsa_segment *segment; /* NULL while UNMAPPED */
+	struct gsa_segment *segment; /* NULL while UNMAPPED, or SHADOW in the arena */
 	struct gsa_block *prev;	     /* neighbours in the pool; NULL at its ends and for plain */
 	struct gsa_block *next;
 	enum gsa_block_state state;
@@ -190,6 +216,11 @@ struct gsa {
 	struct gsa_starts starts[GSA_ARENA_POOLS];	 /* all blocks of the arena; changes also under lock alone */
 	uint64_t mapped_bytes[GSA_ARENA_POOLS];
 	struct gsa_map handles; /* address -> struct gsa_handle */
+	struct gsa_segment *stitched; /* newest first */
+	unsigned stitched_count;
+	uint64_t made_handles;	   /* handles made so far */
+	uint64_t stitched_handles; /* mapped a second time so far */
+	bool stitch_refused;	   /* by the driver */
 
 	struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
 
@@ -209,6 +240,7 @@ struct gsa {
 
 	struct gsb_slab block_slab;
 	struct gsb_slab segment_slab;
+	struct gsb_slab run_slab;
 	struct gsb_slab handle_slab;
 	struct gsb_slab tag_slab;
 	struct gsb_slab fence_slab;

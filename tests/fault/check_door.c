@@ -81,7 +81,8 @@ static bool is_used(const struct gsa *allocator, const struct gsa_handle *handle
 	enum gsa_pool pool = handle->address < allocator->small_address ? GSA_POOL_LARGE : GSA_POOL_SMALL;
 	const struct gsa_block *block = gsa_starts_find(&allocator->starts[pool], handle->address);
 
-	while (block != NULL && block->address < handle->address + handle->size_bytes && block->state != GSA_BLOCK_LIVE)
+	while (block != NULL && block->address < handle->address + handle->size_bytes &&
+	       block->state != GSA_BLOCK_LIVE && block->state != GSA_BLOCK_SHADOW)
 		block = block->next;
 	return block != NULL && block->address < handle->address + handle->size_bytes;
 }

@@ -74,15 +74,28 @@ static void range_drop(struct fake_range *ranges, unsigned *count, struct fake_r
 	*range = ranges[--*count];
 }
 
+static bool is_reserved(const struct fake *fake, uint64_t address, uint64_t size_bytes)
+{
+	for (unsigned i = 0; i < fake->reservation_count; i++) {
+		const struct fake_range *range = &fake->reservations[i];
+
+		if (address >= range->address && address + size_bytes <= range->address + range->size_bytes)
+			return true;
+	}
+	return false;
+}
+
 static int op_reserve(void *device, uint64_t size_bytes, uint64_t *ret_address)
 {
 	int error;
 	struct fake *fake = enter(device, FAKE_RESERVE, true, &error);
 
-	gsb_assert(fake->reservation.size_bytes == 0 && size_bytes % FAKE_UNIT_BYTES == 0);
+	gsb_assert(size_bytes > 0 && size_bytes % FAKE_UNIT_BYTES == 0);
 	if (error == GS_OK) {
-		fake->reservation = (struct fake_range){.address = ARENA_ADDRESS, .size_bytes = size_bytes};
-		*ret_address = ARENA_ADDRESS;
+		*ret_address = fake->next_reserved;
+		fake->next_reserved += size_bytes + FAKE_UNIT_BYTES;
+		range_add(fake->reservations, &fake->reservation_count,
+			  (struct fake_range){.address = *ret_address, .size_bytes = size_bytes});
 	}
 	return leave(fake, error);
 }
@@ -90,10 +103,12 @@ static int op_reserve(void *device, uint64_t size_bytes, uint64_t *ret_address)
 static void op_unreserve(void *device, uint64_t address, uint64_t size_bytes)
 {
 	struct fake *fake = device;
+	struct fake_range *known;
 
 	pthread_mutex_lock(&fake->mutex);
-	gsb_assert(fake->reservation.address == address && fake->reservation.size_bytes == size_bytes);
-	fake->reservation.size_bytes = 0;
+	known = range_at(fake->reservations, fake->reservation_count, address);
+	gsb_assert(known != NULL && known->size_bytes == size_bytes);
+	range_drop(fake->reservations, &fake->reservation_count, known);
 	leave(fake, 0);
 }
 
@@ -109,7 +124,9 @@ static int op_create(void *device, uint64_t size_bytes, uint64_t *ret_handle)
 		fake->used_bytes += size_bytes;
 		*ret_handle = fake->next_handle++;
 		range_add(fake->handles, &fake->handle_count,
-			  (struct fake_range){.address = *ret_handle, .size_bytes = size_bytes});
+			  (struct fake_range){
+			      .address = *ret_handle, .size_bytes = size_bytes, .physical = fake->created_bytes});
+		fake->created_bytes += size_bytes;
 	}
 	return leave(fake, error);
 }
@@ -121,12 +138,14 @@ static int op_map(void *device, uint64_t address, uint64_t size_bytes, uint64_t 
 	struct fake_range *known = range_at(fake->handles, fake->handle_count, handle);
 
 	gsb_assert(known != NULL && known->size_bytes == size_bytes && address % FAKE_UNIT_BYTES == 0);
-	gsb_assert(address >= fake->reservation.address);
-	gsb_assert(address + size_bytes <= fake->reservation.address + fake->reservation.size_bytes);
+	gsb_assert(is_reserved(fake, address, size_bytes));
 	gsb_assert(!overlaps(fake->mappings, fake->mapping_count, address, size_bytes));
 	if (error == GS_OK)
 		range_add(fake->mappings, &fake->mapping_count,
-			  (struct fake_range){.address = address, .size_bytes = size_bytes, .handle = handle});
+			  (struct fake_range){.address = address,
+					      .size_bytes = size_bytes,
+					      .handle = handle,
+					      .physical = known->physical});
 	return leave(fake, error);
 }
 
@@ -340,6 +359,7 @@ void fake_init(struct fake *fake, uint64_t capacity_bytes)
 	fake->capacity_bytes = capacity_bytes;
 	fake->next_plain = PLAIN_ADDRESS;
 	fake->next_handle = 1;
+	fake->next_reserved = ARENA_ADDRESS;
 	fake->clock_ns = 1000;
 }
 
@@ -393,9 +413,36 @@ bool fake_usable(struct fake *fake, uint64_t address, uint64_t size_bytes)
 	return covered_bytes == size_bytes;
 }
 
+uint64_t fake_physical(struct fake *fake, uint64_t address, uint64_t *ret_bytes)
+{
+	uint64_t physical = 0;
+
+	pthread_mutex_lock(&fake->mutex);
+	*ret_bytes = 0;
+	for (unsigned i = fake->mapping_count; i-- > 0 && *ret_bytes == 0;) {
+		const struct fake_range *mapping = &fake->mappings[i];
+
+		if (address - mapping->address >= mapping->size_bytes)
+			continue;
+		physical = mapping->physical + address - mapping->address;
+		*ret_bytes = mapping->size_bytes - (address - mapping->address);
+	}
+	for (unsigned i = 0; i < fake->plain_count && *ret_bytes == 0; i++) {
+		const struct fake_range *plain = &fake->plains[i];
+
+		if (address - plain->address >= plain->size_bytes)
+			continue;
+		physical = address;
+		*ret_bytes = plain->size_bytes - (address - plain->address);
+	}
+	leave(fake, 0);
+	gsb_assert(*ret_bytes > 0);
+	return physical;
+}
+
 void fake_fini(struct fake *fake)
 {
-	gsb_assert(fake->reservation.size_bytes == 0 && fake->mapping_count == 0 && fake->handle_count == 0);
+	gsb_assert(fake->reservation_count == 0 && fake->mapping_count == 0 && fake->handle_count == 0);
 	gsb_assert(fake->plain_count == 0 && fake->fence_count == 0 && fake->used_bytes == 0);
 	pthread_mutex_destroy(&fake->mutex);
 }

@@ -14,7 +14,7 @@
 #include "allocator/gsa.h"
 
 #define FAKE_STREAMS 32
-#define FAKE_RANGES_MAX 8192
+#define FAKE_RANGES_MAX 32768
 #define FAKE_FENCES_MAX 1024
 #define FAKE_UNIT_BYTES (2ull << 20)
 
@@ -37,6 +37,7 @@ struct fake_range {
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t handle; /* mappings */
+	uint64_t physical; /* where its memory lies: all memory ever made is one row */
 	bool access;
 };
 
@@ -51,15 +52,18 @@ struct fake {
 	pthread_mutex_t mutex;
 	uint64_t capacity_bytes;
 	uint64_t used_bytes;
+	uint64_t created_bytes; /* ever */
 	uint64_t clock_ns;
 	uint64_t next_address;
 	uint64_t next_plain;
 	uint64_t told_bytes; /* by on_segment */
 
-	struct fake_range reservation;
+	struct fake_range reservations[FAKE_RANGES_MAX]; /* the first is the arena */
 	struct fake_range mappings[FAKE_RANGES_MAX];
 	struct fake_range plains[FAKE_RANGES_MAX];
 	struct fake_range handles[FAKE_RANGES_MAX]; /* address is the handle */
+	unsigned reservation_count;
+	uint64_t next_reserved;
 	unsigned mapping_count;
 	unsigned plain_count;
 	unsigned handle_count;
@@ -98,6 +102,10 @@ bool fake_finished(const struct fake *fake, uint64_t stream_id, uint64_t submitt
 
 /* Is all of it mapped and accessible, or inside one plain allocation? */
 bool fake_usable(struct fake *fake, uint64_t address, uint64_t size_bytes);
+
+/* Where the address lies in physical memory, and for how many bytes the next ones follow there. Plain memory lies at its
+ * address. */
+uint64_t fake_physical(struct fake *fake, uint64_t address, uint64_t *ret_bytes);
 
 /* Asserts that everything was given back. */
 void fake_fini(struct fake *fake);

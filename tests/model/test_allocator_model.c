@@ -2,7 +2,8 @@
  *
  * The model keeps every live block, and for every byte range ever freed where it was freed and how much work its
  * stream (all streams, without one) had then. A new block must be usable memory, overlap no live block, and overlap
- * freed memory only where the work is finished or the stream is the same. A failure prints its seed. */
+ * freed memory only where the work is finished or the stream is the same. All of that is about physical memory, which
+ * may have several addresses. A failure prints its seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,17 @@
 #define FREED_MAX 4096
 #define STREAMS 5
 
+#define SPANS_MAX 32
+
+/* Physical memory in a row. */
+struct span {
+	uint64_t address;
+	uint64_t size_bytes;
+};
+
 struct live {
+	struct span spans[SPANS_MAX];
+	unsigned span_count;
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t stream_id;
@@ -92,11 +103,37 @@ static uint64_t draw_size(struct model *model)
 	}
 }
 
-/* The new block may lie on freed memory only where that is idle or was freed on the block's own stream. In the latter
- * case the block's own free is what counts from now on. */
-static void reuse(struct model *model, const struct gsa_block_info *block)
+static void find_spans(struct model *model, struct live *live)
 {
-	uint64_t end = block->address + block->reserved_bytes;
+	uint64_t bytes;
+
+	live->span_count = 0;
+	for (uint64_t at = 0; at < live->size_bytes; at += bytes) {
+		struct span *span = &live->spans[live->span_count++];
+
+		must(model, live->span_count <= SPANS_MAX, "too many spans");
+		span->address = fake_physical(model->fake, live->address + at, &bytes);
+		if (bytes > live->size_bytes - at)
+			bytes = live->size_bytes - at;
+		span->size_bytes = bytes;
+	}
+}
+
+static bool overlap_spans(const struct live *one, const struct live *other)
+{
+	for (unsigned i = 0; i < one->span_count; i++)
+		for (unsigned j = 0; j < other->span_count; j++)
+			if (overlap(one->spans[i].address, one->spans[i].size_bytes, other->spans[j].address,
+				    other->spans[j].size_bytes))
+				return true;
+	return false;
+}
+
+/* A new block's memory may be freed memory only where that is idle or was freed on the block's own stream. In the latter
+ * case the block's own free is what counts from now on. */
+static void reuse(struct model *model, const struct span *span, uint64_t stream_id)
+{
+	uint64_t end = span->address + span->size_bytes;
 
 	for (unsigned i = model->freed_count; i-- > 0;) {
 		struct freed freed = model->freed[i];
@@ -106,16 +143,16 @@ static void reuse(struct model *model, const struct gsa_block_info *block)
 			model->freed[i] = model->freed[--model->freed_count];
 			continue;
 		}
-		if (!overlap(block->address, block->reserved_bytes, freed.address, freed.size_bytes))
+		if (!overlap(span->address, span->size_bytes, freed.address, freed.size_bytes))
 			continue;
-		must(model, block->stream_id != 0 && freed.stream_id == block->stream_id,
+		must(model, stream_id != 0 && freed.stream_id == stream_id,
 		     "memory reused before its fence");
 		model->freed[i] = model->freed[--model->freed_count];
-		if (freed.address < block->address) {
+		if (freed.address < span->address) {
 			struct freed *front = &model->freed[model->freed_count++];
 
 			*front = freed;
-			front->size_bytes = block->address - freed.address;
+			front->size_bytes = span->address - freed.address;
 		}
 		if (end < freed_end) {
 			struct freed *rear = &model->freed[model->freed_count++];
@@ -130,6 +167,7 @@ static void reuse(struct model *model, const struct gsa_block_info *block)
 static void allocate(struct model *model)
 {
 	struct gsa_block_info block;
+	struct live *live;
 	uint64_t stream_id = draw(model, STREAMS);
 	struct gsa_stream stream = fake_stream(stream_id);
 	struct gsa_request request = {.size_bytes = draw_size(model),
@@ -146,15 +184,17 @@ static void allocate(struct model *model)
 	}
 	must(model, block.reserved_bytes >= block.size_bytes, "reserved is less than asked for");
 	must(model, fake_usable(model->fake, block.address, block.reserved_bytes), "not mapped");
+	live = &model->live[model->live_count];
+	*live = (struct live){.address = block.address,
+			      .size_bytes = block.reserved_bytes,
+			      .stream_id = stream_id,
+			      .plain = request.plain};
+	find_spans(model, live);
 	for (unsigned i = 0; i < model->live_count; i++)
-		must(model,
-		     !overlap(block.address, block.reserved_bytes, model->live[i].address, model->live[i].size_bytes),
-		     "overlaps a live block");
-	reuse(model, &block);
-	model->live[model->live_count++] = (struct live){.address = block.address,
-							 .size_bytes = block.reserved_bytes,
-							 .stream_id = stream_id,
-							 .plain = request.plain};
+		must(model, !overlap_spans(live, &model->live[i]), "overlaps a live block");
+	for (unsigned i = 0; i < live->span_count; i++)
+		reuse(model, &live->spans[i], stream_id);
+	model->live_count++;
 	model->live_bytes += block.reserved_bytes;
 }
 
@@ -169,11 +209,12 @@ static void release(struct model *model)
 	index = (unsigned)draw(model, model->live_count);
 	live = &model->live[index];
 	stream_id = draw(model, 4) == 0 ? draw(model, STREAMS) : live->stream_id;
-	if (!live->plain) {
+	for (unsigned i = 0; !live->plain && i < live->span_count; i++) {
 		struct freed *freed = &model->freed[model->freed_count++];
 
-		*freed =
-		    (struct freed){.address = live->address, .size_bytes = live->size_bytes, .stream_id = stream_id};
+		*freed = (struct freed){.address = live->spans[i].address,
+					.size_bytes = live->spans[i].size_bytes,
+					.stream_id = stream_id};
 		memcpy(freed->submitted, model->fake->submitted, sizeof(freed->submitted));
 	}
 	fake_give(model->allocator, live->address, stream_id);

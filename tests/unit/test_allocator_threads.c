@@ -15,7 +15,7 @@
 #define THREADS 4
 #define OPERATIONS 20000
 #define HELD 24
-#define PLACES (1u << 24)
+#define PLACES (1u << 26) /* 32 GiB, which is more than is ever made */
 
 struct worker {
 	struct bench *bench;
@@ -25,22 +25,20 @@ struct worker {
 
 static _Atomic unsigned char owners[PLACES];
 
-/* The pools lie multiples of 8 GiB apart; the small one goes to the last quarter of the table, which the large one,
- * never above 4 GiB here, does not reach. */
-static unsigned place_of(uint64_t address)
+/* Who owns what is looked up in physical memory: stitched memory has two addresses. */
+static void own(struct bench *bench, const struct gsa_block_info *block, unsigned from, unsigned to)
 {
-	uint64_t small_bytes = address >> 37 & 1 ? 6 * GIB : 0;
+	uint64_t physical = 0, bytes = 0;
 
-	return (unsigned)((address + small_bytes) / 512 % PLACES);
-}
-
-static void own(const struct gsa_block_info *block, unsigned from, unsigned to)
-{
-	for (uint64_t at = 0; at < block->reserved_bytes; at += at + 512 < block->reserved_bytes ? 8192 : 512) {
+	for (uint64_t at = 0; at < block->reserved_bytes; at += 512, physical += 512, bytes -= 512) {
 		unsigned char expected = (unsigned char)from;
 
-		gsb_assert(atomic_compare_exchange_strong(&owners[place_of(block->address + at)], &expected,
-							  (unsigned char)to));
+		if (bytes == 0)
+			physical = fake_physical(&bench->fake, block->address + at, &bytes);
+		gsb_assert(physical / 512 < PLACES);
+		if (physical % 8192 == 0 || at == 0 || at + 512 >= block->reserved_bytes)
+			gsb_assert(atomic_compare_exchange_strong(&owners[physical / 512], &expected,
+								  (unsigned char)to));
 	}
 }
 
@@ -84,9 +82,9 @@ static void *work(void *argument)
 			if (fake_alloc(bench->allocator, size_bytes, legacy ? 0 : worker->number, block) != GS_OK)
 				block->address = 0;
 			else
-				own(block, 0, worker->number);
+				own(bench, block, 0, worker->number);
 		} else {
-			own(block, worker->number, 0);
+			own(bench, block, worker->number, 0);
 			give(bench, block->address, legacy ? 0 : worker->number);
 			block->address = 0;
 		}
@@ -117,7 +115,7 @@ static void *work(void *argument)
 	}
 	for (unsigned i = 0; i < HELD; i++) {
 		if (blocks[i].address != 0) {
-			own(&blocks[i], worker->number, 0);
+			own(bench, &blocks[i], worker->number, 0);
 			give(bench, blocks[i].address, worker->number);
 		}
 	}

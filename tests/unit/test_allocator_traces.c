@@ -149,7 +149,7 @@ static void gpt_varlen(void **state)
 static void llama_ckpt(void **state)
 {
 	(void)state;
-	check_trace("llama_ckpt", 1.25, true);
+	check_trace("llama_ckpt", 1.01, true);
 }
 
 static void resnet_multires(void **state)

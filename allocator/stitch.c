@@ -1,0 +1,475 @@
+/* See stitch.h. Making a segment goes: collect runs of whole free handles, lend them (SHADOW at home), map them (driver
+ * calls, only GROW held), publish or give back. */
+#include "allocator/stitch.h"
+
+#include "allocator/addr_map.h"
+#include "allocator/arena.h"
+#include "allocator/bins.h"
+#include "allocator/block.h"
+#include "allocator/fit.h"
+#include "allocator/live.h"
+#include "allocator/share.h"
+#include "allocator/starts.h"
+#include "allocator/tag.h"
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+
+/* What free memory could be stitched together. */
+struct supply {
+	uint64_t bytes;
+	unsigned handles;
+};
+
+/* A segment being made. */
+struct making {
+	struct gsa_segment *segment;
+	struct gsa_block *block;
+	struct gsa_tag *tag; /* of the request; pinned */
+};
+
+/* The handles that lie wholly in the free memory from first on: calls add for each, until it has enough. */
+static void walk_run(struct gsa *allocator, const struct gsa_block *first, const struct gsa_tag *tag,
+		     bool (*add)(void *user, const struct gsa_handle *handle), void *user)
+{
+	uint64_t end = gsa_block_end(first) + gsa_fit_after(first, tag);
+	struct gsa_handle *handle = gsa_map_ceiling(&allocator->handles, first->address);
+
+	while (handle != NULL && handle->address + handle->size_bytes <= end &&
+	       (handle->in_place || add(user, handle)))
+		handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes);
+}
+
+/* Every run of memory that the request may have, by the size of its first block. */
+static void walk_bins(struct gsa *allocator, const struct gsa_bins *bins, const struct gsa_tag *tag,
+		      bool (*add)(void *user, const struct gsa_handle *handle), void *user)
+{
+	for (struct gsa_block *block = gsa_bins_from(bins, 0); block != NULL; block = gsa_bins_next(bins, block))
+		if (gsa_fit_before(block, tag) == 0)
+			walk_run(allocator, block, tag, add, user);
+}
+
+static void walk_free(struct gsa *allocator, const struct gsa_tag *tag,
+		      bool (*add)(void *user, const struct gsa_handle *handle), void *user)
+{
+	walk_bins(allocator, &allocator->idle[GSA_POOL_LARGE], tag, add, user);
+	if (tag != NULL)
+		walk_bins(allocator, &tag->bins[GSA_POOL_LARGE], tag, add, user);
+}
+
+static bool count_handle(void *user, const struct gsa_handle *handle)
+{
+	struct supply *supply = user;
+
+	supply->bytes += handle->size_bytes;
+	supply->handles++;
+	return true;
+}
+
+static uint64_t needed_bytes(const struct gsa *allocator, const struct gsa_want *want)
+{
+	return gsa_round_up(want->size_bytes, allocator->options.granularity_bytes);
+}
+
+/* All that the request cannot have. */
+static uint64_t used_bytes(const struct gsa *allocator, const struct gsa_tag *tag)
+{
+	const struct gsa_stats *stats = &allocator->stats;
+
+	return stats->rounded_bytes.now + stats->pending_bytes.now - (tag != NULL ? tag->bytes : 0);
+}
+
+/* New memory pays for stitching of as much; beyond that, only where much is free, for a small part of the time. */
+static bool affordable(struct gsa *allocator, const struct gsa_tag *tag, unsigned handles)
+{
+	uint64_t used = used_bytes(allocator, tag);
+	uint64_t run_ns;
+
+	if (allocator->stitched_handles + handles <= allocator->made_handles * GSA_STITCH_SHARE)
+		return true;
+	if (allocator->stats.reserved_bytes.now - used < used / GSA_IDLE_SHARE)
+		return false;
+	run_ns = allocator->ops.now_ns(allocator->device) - allocator->start_ns;
+	return (allocator->stitched_handles + handles) * GSA_STITCH_NS < run_ns / GSA_STITCH_TIME_SHARE;
+}
+
+/* What would be held above the most that was ever used, with new memory for the request. */
+static uint64_t waste_bytes(const struct gsa *allocator, const struct gsa_want *want, const struct gsa_tag *tag,
+			    uint64_t new_bytes)
+{
+	uint64_t held_bytes = allocator->stats.reserved_bytes.now + new_bytes;
+	uint64_t most_bytes = used_bytes(allocator, tag) + want->size_bytes;
+
+	if (most_bytes < allocator->stats.rounded_bytes.peak)
+		most_bytes = allocator->stats.rounded_bytes.peak;
+	return held_bytes > most_bytes ? held_bytes - most_bytes : 0;
+}
+
+bool gsa_stitch_pays(struct gsa *allocator, const struct gsa_want *want, uint64_t new_bytes, uint64_t *ret_lack_bytes)
+{
+	const struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
+	uint64_t need_bytes = needed_bytes(allocator, want);
+	struct supply supply = {0};
+	uint64_t lack_bytes;
+
+	if (!allocator->options.expandable || want->pool != GSA_POOL_LARGE)
+		return false;
+	if (waste_bytes(allocator, want, tag, new_bytes) <=
+	    (allocator->stats.reserved_bytes.now + new_bytes) / GSA_WASTE_SHARE)
+		return false;
+	walk_free(allocator, tag, count_handle, &supply);
+	lack_bytes = supply.bytes < need_bytes ? need_bytes - supply.bytes : 0;
+	if (lack_bytes + need_bytes / GSA_STITCH_GAIN_SHARE >= new_bytes || supply.handles == 0)
+		return false;
+	if (supply.bytes > need_bytes)
+		supply.handles = (unsigned)(supply.handles * need_bytes / supply.bytes + 1);
+	*ret_lack_bytes = lack_bytes;
+	return affordable(allocator, tag, supply.handles);
+}
+
+/* --- taking and giving back the memory of a segment --------------------------------------------------------------- */
+
+/* The free memory at the address belongs to the request, for so many bytes at least. */
+static bool is_free(struct gsa *allocator, uint64_t address, uint64_t size_bytes, const struct gsa_tag *tag)
+{
+	const struct gsa_block *block = gsa_starts_find(&allocator->starts[GSA_POOL_LARGE], address);
+	uint64_t end = address + size_bytes;
+
+	while (block != NULL && block->address < end && gsa_fit_usable(block, tag))
+		block = block->next;
+	return block == NULL || block->address >= end;
+}
+
+/* Two block nodes are reserved. */
+static void lend(struct gsa *allocator, uint64_t address, uint64_t size_bytes)
+{
+	struct gsa_block *block = gsa_starts_find(&allocator->starts[GSA_POOL_LARGE], address);
+
+	if (block->address < address)
+		block = gsa_block_cut(allocator, block, address - block->address);
+	block = gsa_block_take(allocator, block, size_bytes);
+	block->segment->mapped_bytes -= size_bytes;
+	block->segment = NULL;
+	block->state = GSA_BLOCK_SHADOW;
+}
+
+static void lend_runs(struct gsa *allocator, const struct gsa_segment *segment, uint64_t size_bytes)
+{
+	for (const struct gsa_run *run = segment->runs; size_bytes > 0; run = run->next) {
+		uint64_t bytes = run->size_bytes < size_bytes ? run->size_bytes : size_bytes;
+
+		lend(allocator, run->address, bytes);
+		size_bytes -= bytes;
+	}
+}
+
+/* The opposite, for what the block says: its size, its last free and allocation. */
+static void take_back(struct gsa *allocator, const struct gsa_block *block, const struct gsa_run *run, uint64_t bytes,
+		      struct gsa_tag *tag)
+{
+	struct gsa_block *home = gsa_starts_find(&allocator->starts[GSA_POOL_LARGE], run->address);
+	struct gsa_block was = *home;
+
+	gsb_assert(home->state == GSA_BLOCK_SHADOW && home->address == run->address && home->size_bytes == bytes);
+	*home = *block;
+	home->address = was.address;
+	home->size_bytes = bytes;
+	home->prev = was.prev;
+	home->next = was.next;
+	home->segment = allocator->expandable[GSA_POOL_LARGE];
+	home->segment->mapped_bytes += bytes;
+	if (home->shared)
+		gsa_share_retire(allocator, home);
+	else
+		gsa_block_settle(allocator, home, tag != NULL ? GSA_BLOCK_PENDING : GSA_BLOCK_IDLE, tag);
+}
+
+void gsa_stitch_return(struct gsa *allocator, struct gsa_block *block, struct gsa_tag *tag)
+{
+	struct gsa_segment *segment = block->segment;
+	uint64_t left_bytes = block->size_bytes;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	block->state = GSA_BLOCK_SHADOW;
+	segment->mapped_bytes = 0;
+	for (const struct gsa_run *run = segment->runs; left_bytes > 0; run = run->next) {
+		uint64_t bytes = run->size_bytes < left_bytes ? run->size_bytes : left_bytes;
+
+		take_back(allocator, block, run, bytes, tag);
+		left_bytes -= bytes;
+	}
+	block->size_bytes = segment->whole_bytes;
+	block->shared = false;
+}
+
+static struct gsa_block *occupy(struct gsa *allocator, struct gsa_segment *segment, uint64_t size_bytes)
+{
+	lend_runs(allocator, segment, size_bytes);
+	segment->mapped_bytes = size_bytes;
+	segment->first->size_bytes = size_bytes;
+	return segment->first;
+}
+
+static bool serves(struct gsa *allocator, const struct gsa_segment *segment, uint64_t size_bytes,
+		   const struct gsa_tag *tag)
+{
+	if (segment->mapped_bytes != 0 || segment->whole_bytes < size_bytes)
+		return false;
+	for (const struct gsa_run *run = segment->runs; size_bytes > 0; run = run->next) {
+		uint64_t bytes = run->size_bytes < size_bytes ? run->size_bytes : size_bytes;
+
+		if (!is_free(allocator, run->address, bytes, tag))
+			return false;
+		size_bytes -= bytes;
+	}
+	return true;
+}
+
+struct gsa_block *gsa_stitch_take(struct gsa *allocator, const struct gsa_want *want)
+{
+	const struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
+	struct gsa_segment *best = NULL;
+
+	if (want->pool != GSA_POOL_LARGE)
+		return NULL;
+	for (struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
+		if ((best == NULL || segment->whole_bytes < best->whole_bytes) &&
+		    serves(allocator, segment, want->size_bytes, tag))
+			best = segment;
+	if (best == NULL || gsb_slab_reserve(&allocator->block_slab, 2 * (size_t)best->run_count) != GS_OK)
+		return NULL;
+	return occupy(allocator, best, want->size_bytes);
+}
+
+/* --- making one --------------------------------------------------------------------------------------------------- */
+
+struct collecting {
+	struct gsa *allocator;
+	struct gsa_segment *segment;
+	struct gsa_run *last;
+	uint64_t need_bytes;
+	int error;
+};
+
+static bool collect_handle(void *user, const struct gsa_handle *handle)
+{
+	struct collecting *collecting = user;
+	struct gsa_segment *segment = collecting->segment;
+	struct gsa_run *run = collecting->last;
+
+	if (segment->whole_bytes >= collecting->need_bytes || collecting->error != GS_OK)
+		return false;
+	if (run == NULL || run->address + run->size_bytes != handle->address) {
+		run = gsb_slab_take(&collecting->allocator->run_slab);
+		if (run == NULL) {
+			collecting->error = GS_E_NO_HOST_MEMORY;
+			return false;
+		}
+		run->address = handle->address;
+		if (collecting->last != NULL)
+			collecting->last->next = run;
+		else
+			segment->runs = run;
+		collecting->last = run;
+		segment->run_count++;
+	}
+	run->size_bytes += handle->size_bytes;
+	segment->whole_bytes += handle->size_bytes;
+	segment->handle_count++;
+	return true;
+}
+
+/* Nodes of a segment that is in no list. ALLOCATOR lock held. */
+static void forget(struct gsa *allocator, struct gsa_segment *segment)
+{
+	struct gsa_run *run;
+
+	while ((run = segment->runs) != NULL) {
+		segment->runs = run->next;
+		gsb_slab_give(&allocator->run_slab, run);
+	}
+	if (segment->first != NULL)
+		gsb_slab_give(&allocator->block_slab, segment->first);
+	gsb_slab_give(&allocator->segment_slab, segment);
+}
+
+/* ALLOCATOR lock held. */
+static int prepare(struct gsa *allocator, const struct gsa_want *want, struct making *making)
+{
+	struct gsa_segment *segment = gsb_slab_take(&allocator->segment_slab);
+	struct collecting collecting = {.allocator = allocator, .segment = segment};
+
+	making->tag = gsa_fit_tag(allocator, want->request);
+	if (segment == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	segment->kind = GSA_SEGMENT_STITCHED;
+	segment->pool = GSA_POOL_LARGE;
+	segment->first = gsb_slab_take(&allocator->block_slab);
+	collecting.need_bytes = needed_bytes(allocator, want);
+	walk_free(allocator, making->tag, collect_handle, &collecting);
+	if (segment->first == NULL)
+		collecting.error = GS_E_NO_HOST_MEMORY;
+	if (collecting.error == GS_OK && segment->whole_bytes < collecting.need_bytes)
+		collecting.error = GS_E_NOT_FOUND;
+	if (collecting.error == GS_OK)
+		collecting.error = gsb_slab_reserve(&allocator->block_slab, 2 * (size_t)segment->run_count);
+	if (collecting.error != GS_OK) {
+		forget(allocator, segment);
+		return collecting.error;
+	}
+	segment->first->segment = segment;
+	making->segment = segment;
+	making->block = occupy(allocator, segment, want->size_bytes);
+	if (making->tag != NULL)
+		making->tag->pins++;
+	return GS_OK;
+}
+
+/* Unmaps what is mapped from the segment's beginning up to `end`, and gives the addresses back. Only GROW held. */
+static void unmap_all(struct gsa *allocator, const struct gsa_segment *segment, uint64_t end)
+{
+	uint64_t at = segment->address;
+	int error = GS_OK;
+
+	for (const struct gsa_run *run = segment->runs; run != NULL; run = run->next)
+		for (uint64_t home = run->address; home < run->address + run->size_bytes && at < end;) {
+			const struct gsa_handle *handle = gsa_map_find(&allocator->handles, home);
+
+			if (allocator->ops.unmap(allocator->device, at, handle->size_bytes) != GS_OK &&
+			    allocator->ops.unmap(allocator->device, at, handle->size_bytes) != GS_OK)
+				error = GS_E_DRIVER;
+			at += handle->size_bytes;
+			home += handle->size_bytes;
+		}
+	if (error == GS_OK)
+		allocator->ops.unreserve(allocator->device, segment->address, segment->whole_bytes);
+	else
+		gsa_arena_refuse(allocator, "unmapping memory", error);
+}
+
+static int map_all(struct gsa *allocator, struct gsa_segment *segment)
+{
+	int error = allocator->ops.reserve(allocator->device, segment->whole_bytes, &segment->address);
+	uint64_t at = segment->address;
+
+	if (error != GS_OK)
+		return error;
+	for (const struct gsa_run *run = segment->runs; run != NULL && error == GS_OK; run = run->next)
+		for (uint64_t home = run->address; home < run->address + run->size_bytes && error == GS_OK;) {
+			const struct gsa_handle *handle = gsa_map_find(&allocator->handles, home);
+
+			error = allocator->ops.map(allocator->device, at, handle->size_bytes, handle->value);
+			home += handle->size_bytes;
+			at += error == GS_OK ? handle->size_bytes : 0;
+		}
+	if (error == GS_OK)
+		error = allocator->ops.set_access(allocator->device, segment->address, segment->whole_bytes);
+	if (error != GS_OK)
+		unmap_all(allocator, segment, at);
+	return error;
+}
+
+/* ALLOCATOR lock held. */
+static int publish(struct gsa *allocator, const struct gsa_want *want, struct making *making,
+		   struct gsa_block_info *ret_info)
+{
+	struct gsa_segment *segment = making->segment;
+	int error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, segment->address, segment);
+
+	if (error != GS_OK)
+		return error;
+	segment->next_stitched = allocator->stitched;
+	allocator->stitched = segment;
+	allocator->stitched_count++;
+	making->block->address = segment->address;
+	gsa_live_enter(allocator, making->block, want->request, ret_info);
+	return GS_OK;
+}
+
+/* The memory of a segment that was not to be goes home. It may have been pending: then it is again, and for a fence that
+ * is still to be recorded. ALLOCATOR lock held. */
+static void give_up(struct gsa *allocator, struct making *making)
+{
+	making->block->free_serial = ++allocator->free_serial;
+	gsa_stitch_return(allocator, making->block, making->tag);
+	forget(allocator, making->segment);
+}
+
+int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	struct making making = {0};
+	int error;
+
+	if (allocator->stitched_count >= GSA_STITCHED_MAX)
+		gsa_stitch_drop_unused(allocator);
+	gsb_lock_acquire(&allocator->lock);
+	error = prepare(allocator, want, &making);
+	gsb_lock_release(&allocator->lock);
+	if (error != GS_OK)
+		return error;
+	error = map_all(allocator, making.segment);
+	gsb_lock_acquire(&allocator->lock);
+	allocator->stitched_handles += making.segment->handle_count;
+	if (error == GS_OK) {
+		error = publish(allocator, want, &making, ret_info);
+		if (error != GS_OK) {
+			gsb_lock_release(&allocator->lock);
+			unmap_all(allocator, making.segment, UINT64_MAX);
+			gsb_lock_acquire(&allocator->lock);
+		}
+	}
+	if (making.tag != NULL)
+		making.tag->pins--;
+	if (error != GS_OK)
+		give_up(allocator, &making);
+	else
+		allocator->stats.stitches++;
+	if (making.tag != NULL)
+		gsa_tag_retire(allocator, making.tag);
+	gsb_lock_release(&allocator->lock);
+	return error;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
+void gsa_stitch_drop_unused(struct gsa *allocator)
+{
+	struct gsa_segment *unused = NULL;
+	struct gsa_segment *segment;
+
+	gsb_lock_acquire(&allocator->lock);
+	for (struct gsa_segment **link = &allocator->stitched; (segment = *link) != NULL;) {
+		if (segment->mapped_bytes != 0 || segment->held) {
+			link = &segment->next_stitched;
+			continue;
+		}
+		*link = segment->next_stitched;
+		allocator->stitched_count--;
+		gsa_map_remove(&allocator->segments, &allocator->map_slabs, segment->address);
+		segment->next_stitched = unused;
+		unused = segment;
+	}
+	gsb_lock_release(&allocator->lock);
+	while ((segment = unused) != NULL) {
+		unused = segment->next_stitched;
+		unmap_all(allocator, segment, UINT64_MAX);
+		gsb_lock_acquire(&allocator->lock);
+		forget(allocator, segment);
+		gsb_lock_release(&allocator->lock);
+	}
+}
+
+bool gsa_stitch_maps(const struct gsa *allocator, const struct gsa_handle *handle)
+{
+	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
+		for (const struct gsa_run *run = segment->runs; run != NULL; run = run->next)
+			if ((segment->mapped_bytes != 0 || segment->held) && handle->address >= run->address &&
+			    handle->address < run->address + run->size_bytes)
+				return true;
+	return false;
+}
+
+void gsa_stitch_fini(struct gsa *allocator)
+{
+	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
+		unmap_all(allocator, segment, UINT64_MAX);
+}
