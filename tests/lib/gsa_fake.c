@@ -1,6 +1,7 @@
 /* See gsa_fake.h. */
 #include "tests/lib/gsa_fake.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "shim/base/assert.h"
@@ -354,7 +355,7 @@ const struct gsa_ops fake_ops = {
 
 void fake_init(struct fake *fake, uint64_t capacity_bytes)
 {
-	memset(fake, 0, sizeof(*fake));
+	memset(fake, 0, offsetof(struct fake, reservations));
 	pthread_mutex_init(&fake->mutex, NULL);
 	fake->capacity_bytes = capacity_bytes;
 	fake->next_plain = PLAIN_ADDRESS;

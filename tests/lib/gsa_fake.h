@@ -58,10 +58,6 @@ struct fake {
 	uint64_t next_plain;
 	uint64_t told_bytes; /* by on_segment */
 
-	struct fake_range reservations[FAKE_RANGES_MAX]; /* the first is the arena */
-	struct fake_range mappings[FAKE_RANGES_MAX];
-	struct fake_range plains[FAKE_RANGES_MAX];
-	struct fake_range handles[FAKE_RANGES_MAX]; /* address is the handle */
 	unsigned reservation_count;
 	uint64_t next_reserved;
 	unsigned mapping_count;
@@ -89,6 +85,12 @@ struct fake {
 	int fail_error;
 	unsigned fail_seen;
 	unsigned fail_fired;
+
+	/* Last, because fake_init leaves them as they are: as many as the counts say. */
+	struct fake_range reservations[FAKE_RANGES_MAX]; /* the first is the arena */
+	struct fake_range mappings[FAKE_RANGES_MAX];
+	struct fake_range plains[FAKE_RANGES_MAX];
+	struct fake_range handles[FAKE_RANGES_MAX]; /* address is the handle */
 };
 
 extern const struct gsa_ops fake_ops;
