@@ -1,4 +1,5 @@
 /* gpushim-report live and snapshot: questions to a running process, through the page that it shares (report/live.h). */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,10 +35,37 @@ static bool is_alive(pid_t pid)
 	return kill(pid, 0) == 0 || errno == EPERM;
 }
 
+/* The process's memory file, opened; -1: why is said. */
+static int page_file_open(const char *pid, pid_t number)
+{
+	static const char wanted[] = "/memfd:" GS_LIVE_NAME;
+	char path[64], link[sizeof(wanted)];
+	struct dirent *entry;
+	int found = -1;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)number);
+	folder = opendir(path);
+	if (folder == NULL) {
+		complain(pid, is_alive(number) ? "it belongs to somebody else" : "there is no such process");
+		return -1;
+	}
+	while (found < 0 && (entry = readdir(folder)) != NULL) {
+		ssize_t length = readlinkat(dirfd(folder), entry->d_name, link, sizeof(link) - 1);
+
+		if (length == (ssize_t)sizeof(wanted) - 1 && memcmp(link, wanted, sizeof(wanted) - 1) == 0)
+			found = openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC);
+	}
+	closedir(folder);
+	if (found < 0)
+		complain(pid, "it does not run under gpushim, or has not used CUDA yet");
+	return found;
+}
+
 /* The page of a process, or NULL: why is said. */
 static struct gs_live_page *page_open(const char *pid)
 {
-	char path[64], *end;
+	char *end;
 	long number = strtol(pid, &end, 10);
 	struct gs_live_page *page = MAP_FAILED;
 	struct stat info;
@@ -47,25 +75,18 @@ static struct gs_live_page *page_open(const char *pid)
 		fprintf(stderr, "gpushim-report: \"%s\" is no number of a process\n", pid);
 		return NULL;
 	}
-	snprintf(path, sizeof(path), GS_LIVE_FOLDER "%ld", number);
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0) {
-		complain(pid, !is_alive((pid_t)number) ? "there is no such process"
-			      : errno == EACCES	       ? "it belongs to somebody else"
-						       : "it does not run under gpushim, or has not used CUDA yet");
+	fd = page_file_open(pid, (pid_t)number);
+	if (fd < 0)
 		return NULL;
-	}
 	if (fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(*page))
 		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (page == MAP_FAILED || page->magic != GS_LIVE_MAGIC || page->version != GS_LIVE_VERSION ||
-	    page->pid != (uint32_t)number) {
+	if (page == MAP_FAILED || page->magic != GS_LIVE_MAGIC || page->version != GS_LIVE_VERSION) {
 		complain(pid, "its page is not one that this version understands");
 		return NULL;
 	}
-	if (!is_alive((pid_t)number)) {
-		complain(pid, "it was killed");
-		unlink(path);
+	if (page->pid != (uint32_t)number) {
+		complain(pid, "it is the child of a process under gpushim, and has not used CUDA itself");
 		return NULL;
 	}
 	return page;

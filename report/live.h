@@ -1,5 +1,6 @@
-/* What a running process shows of itself and can be asked for: one page of shared memory, /dev/shm/gpushim.<pid>, mode
- * 0600, written by libgpushim.so and read by gpushim-report live and snapshot.
+/* What a running process shows of itself and can be asked for: one page of shared memory, written by libgpushim.so and
+ * read by gpushim-report live and snapshot. It is a memory file of that process (memfd_create), which others of the same
+ * user find in /proc/<pid>/fd: however the process ends, nothing is left behind.
  *
  * Whoever asks sets a bit of `wanted` and then due_ticks to 0; the process sees it at its next CUDA call, answers, and
  * counts `answers` up. A process that makes no CUDA call does not answer. Numbers are as of the last answer. */
@@ -11,11 +12,16 @@
 
 #define GS_LIVE_MAGIC 0x6c757067u /* "gpul" */
 #define GS_LIVE_VERSION 1u
-#define GS_LIVE_FOLDER "/dev/shm/gpushim."
+#define GS_LIVE_NAME "gpushim-live" /* of the memory file */
 #define GS_LIVE_DEVICES_MAX 16u
 #define GS_LIVE_PATH_BYTES 2400u
 
-enum gs_live_wanted { GS_LIVE_SNAPSHOT = 1, GS_LIVE_FIGURES = 2, GS_LIVE_SIGNAL = 4 /* set by the process itself */ };
+enum gs_live_wanted {
+	GS_LIVE_SNAPSHOT = 1,
+	GS_LIVE_FIGURES = 2,
+	GS_LIVE_SIGNAL = 4, /* this one and the next: by the process itself */
+	GS_LIVE_PEAK = 8
+};
 
 struct gs_live_device {
 	int32_t ordinal; /* as the process numbers it */

@@ -109,7 +109,6 @@ static void at_exit(void)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
 	atomic_store_explicit(&gs_mode_now, GS_MODE_ENDED, memory_order_release);
-	gs_trigger_end();
 	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
 		return;
 	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)

@@ -16,20 +16,22 @@
 #include "shim/base/err.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
-#include "shim/base/text.h"
 #include "shim/core/conf.h"
 #include "shim/core/counter.h"
 #include "shim/core/device.h"
 #include "shim/snap/snapshot.h"
+#include "shim/watch/live.h"
 
 #define NS_PER_S 1000000000ull
 #define TICKS_PER_S_LEAST 1000000000ull /* no processor that runs CUDA counts more slowly */
 #define NEVER UINT64_MAX
+#define DESCRIPTOR_LEAST 200
+#define PEAK_SHARE 256u /* a new peak is higher by this share */
+#define PEAK_PAUSE 20u	/* times the time that writing the last one took */
 
 union gs_trigger_page gs_trigger_page __attribute__((aligned(GSB_PAGE_BYTES))) = {
 	.page = {.magic = GS_LIVE_MAGIC, .version = GS_LIVE_VERSION, .due_ticks = NEVER}};
 
-static char path[64];	       /* of the shared page; "" = there is none */
 static uint64_t start_ns;      /* CLOCK_MONOTONIC */
 static uint64_t start_ticks;
 static _Atomic uint64_t next_ns; /* of the snapshot every N seconds; NEVER */
@@ -53,36 +55,25 @@ static bool page_map(int fd)
 	       MAP_FAILED;
 }
 
-/* A leftover of a killed process with the same number is replaced. */
+/* The descriptor is not used again: a program may close it, and then nobody finds the page any more. It lies high, where
+ * programs do not look for numbers. */
 static void page_share(void)
 {
-	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 	struct gsb_os_held_signals held;
-	struct gsb_text text;
-	int fd, saved_errno = errno;
+	int fd, high, saved_errno = errno;
 
 	gsb_os_write_signals_hold(&held);
-	gsb_text_init(&text, path, sizeof(path));
-	gsb_text_add(&text, GS_LIVE_FOLDER "%d", getpid());
-	fd = open(path, flags, 0600);
-	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
-		fd = open(path, flags, 0600);
-	if (fd < 0 || !page_map(fd)) {
-		gsb_log(GSB_LOG_INFO, "no page %s: gpushim-report live and snapshot cannot reach this process", path);
-		if (fd >= 0)
-			unlink(path);
-		path[0] = '\0';
+	fd = memfd_create(GS_LIVE_NAME, MFD_CLOEXEC);
+	high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
+	if (high < 0 || !page_map(high)) {
+		gsb_log(GSB_LOG_INFO, "no shared page: gpushim-report live and snapshot cannot reach this process");
+		if (high >= 0)
+			close(high);
 	}
 	if (fd >= 0)
 		close(fd);
 	gsb_os_write_signals_restore(&held);
 	errno = saved_errno;
-}
-
-void gs_trigger_end(void)
-{
-	if (path[0] != '\0' && page()->pid == (uint32_t)getpid())
-		unlink(path);
 }
 
 /* --- the signal -------------------------------------------------------------------------------------------------- */
@@ -134,6 +125,51 @@ static bool time_has_come(uint64_t now_ns)
 
 	return now_ns >= next && atomic_compare_exchange_strong(
 					 &next_ns, &next, now_ns + gs_conf.snapshot_every_s * NS_PER_S);
+}
+
+/* --- the peak ---------------------------------------------------------------------------------------------------- */
+
+static _Atomic uint64_t peak_written_bytes; /* alive in the last snapshot of it, on the device that had most */
+static _Atomic uint64_t peak_next_ns;	    /* none before */
+
+static struct gsa_gauge alive(int ordinal)
+{
+	struct gs_live_total tensors = gs_live_total(GS_LIVE_TENSOR, (uint8_t)ordinal);
+	struct gs_device *device = gs_device_used(ordinal);
+	struct gsa_stats stats;
+
+	if (tensors.total_count != 0 || device == NULL)
+		return (struct gsa_gauge){.now = tensors.bytes, .peak = tensors.peak_bytes};
+	gsa_stats_read(device->allocator, &stats);
+	return stats.allocated_bytes;
+}
+
+void gs_trigger_grown(int ordinal)
+{
+	uint64_t written = atomic_load_explicit(&peak_written_bytes, memory_order_relaxed);
+	struct gsa_gauge bytes = alive(ordinal);
+
+	if (bytes.now <= written + written / PEAK_SHARE || bytes.now < bytes.peak - bytes.peak / PEAK_SHARE ||
+	    gsb_os_now_coarse_ns() < atomic_load_explicit(&peak_next_ns, memory_order_relaxed))
+		return;
+	atomic_fetch_or(&page()->wanted, GS_LIVE_PEAK);
+	atomic_store(&page()->due_ticks, 0);
+}
+
+static void peak_write(uint64_t now_ns)
+{
+	uint64_t most = 0;
+
+	for (int ordinal = 0; ordinal < gs_device_count(); ordinal++) {
+		uint64_t bytes = alive(ordinal).now;
+
+		most = bytes > most ? bytes : most;
+	}
+	if (most <= atomic_load(&peak_written_bytes))
+		return;
+	atomic_store(&peak_written_bytes, most);
+	gs_snapshot_write(GS_SNAPSHOT_AT_PEAK, NULL, 0);
+	atomic_store(&peak_next_ns, now_ns + PEAK_PAUSE * (gsb_os_now_ns() - now_ns));
 }
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */
@@ -189,6 +225,8 @@ void gs_trigger_fire(uint64_t ticks)
 	now_ns = gsb_os_now_ns();
 	if (wanted & GS_LIVE_SIGNAL)
 		gs_snapshot_write(GS_SNAPSHOT_AT_SIGNAL, NULL, 0);
+	if (wanted & GS_LIVE_PEAK)
+		peak_write(now_ns);
 	if (time_has_come(now_ns))
 		gs_snapshot_write(GS_SNAPSHOT_AT_TIME, NULL, 0);
 	if (wanted & GS_LIVE_SNAPSHOT)

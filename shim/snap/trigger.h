@@ -1,11 +1,16 @@
-/* When a snapshot is written in the middle of a program: every N seconds, on a signal, on request from outside.
+/* When a snapshot is written in the middle of a program: every N seconds, on a signal, at a new high-water mark, on request
+ * from outside.
  *
- * All three meet in one word, due_ticks of the page that the process shares (report/live.h): a call that ends at or
+ * All of them meet in one word, due_ticks of the page that the process shares (report/live.h): a call that ends at or
  * after that time looks what is wanted. So a program pays one load and one comparison a call. Nothing happens in a
  * program that makes no CUDA call; there is no thread and no timer of ours.
  *
  * The signal is SIGUSR2, taken only where the program has no handler for it when CUDA starts; one that it sets later
- * takes its place. */
+ * takes its place.
+ *
+ * The snapshot of the peak is replaced when more is alive than in the last one, by 1/256 at least, within 1/256 of the
+ * most that ever was, and so seldom that writing takes at most a twentieth of the time. So a program that reaches its peak again and again ends with a
+ * snapshot of it; one whose only peak is over in milliseconds may end with an earlier one. */
 #ifndef GS_SNAP_TRIGGER_H
 #define GS_SNAP_TRIGGER_H
 
@@ -35,7 +40,7 @@ void gs_trigger_init(void);
 /* Does what is due: from gs_call_end, with the thread inside and no lock held. ticks: of the end of the call, or 0. */
 void gs_trigger_fire(uint64_t ticks);
 
-/* Removes the page from the file system. In the child of a fork nothing of it is touched. */
-void gs_trigger_end(void);
+/* More has become alive on this device: tensors where PyTorch reports them, else blocks. For snapshot:peak alone. */
+void gs_trigger_grown(int ordinal);
 
 #endif

@@ -10,6 +10,7 @@
 #include "shim/base/text.h"
 #include "shim/core/conf.h"
 #include "shim/snap/snapshot.h"
+#include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
 #include "shim/watch/ring.h"
 
@@ -49,6 +50,8 @@ void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *
 {
 	add_event(GS_EVENT_ALLOC, block->time_ns, block->address, block->size_bytes, block->stream_id, block->stack,
 		  (uint8_t)device->device);
+	if (gs_conf.snapshot & GS_SNAPSHOT_PEAK)
+		gs_trigger_grown(device->device);
 }
 
 void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)
@@ -124,6 +127,8 @@ void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t devi
 {
 	track(GS_LIVE_TENSOR, GS_EVENT_TENSOR_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, 0, device,
 	      stack_at(call_site));
+	if (gs_conf.snapshot & GS_SNAPSHOT_PEAK)
+		gs_trigger_grown(device);
 }
 
 void gs_note_tensor_free(const void *address)

@@ -2,6 +2,7 @@
  *     own       a handler of its own for SIGUSR2, set before the first CUDA call
  *     late      the same after it
  *     raise     sends SIGUSR2 to itself after some calls
+ *     rise      20 MiB in pieces, given back at once when all are there; three times
  *     child     a child that sends SIGUSR2 to itself and makes no CUDA call */
 #include <cuda_runtime_api.h>
 #include <signal.h>
@@ -26,6 +27,25 @@ static void use(void)
 
 	if (cudaMalloc(&memory, 1 << 20) != cudaSuccess || cudaFree(memory) != cudaSuccess)
 		exit(3);
+}
+
+static void rise(const struct timespec *nap)
+{
+	enum { PIECES = 10 };
+	void *pieces[PIECES];
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < PIECES; i++) {
+			if (cudaMalloc(&pieces[i], 2 << 20) != cudaSuccess)
+				exit(3);
+		}
+		for (int i = 0; i < PIECES; i++) {
+			if (cudaFree(pieces[i]) != cudaSuccess)
+				exit(3);
+		}
+		for (int i = 0; i < 200; i++)
+			nanosleep(nap, NULL);
+	}
 }
 
 static void child(void)
@@ -57,6 +77,8 @@ int main(int count, char **words)
 			signal(SIGUSR2, handle);
 		else if (!strcmp(words[i], "raise"))
 			raise(SIGUSR2);
+		else if (!strcmp(words[i], "rise"))
+			rise(&nap);
 		else if (!strcmp(words[i], "child"))
 			child();
 	}
