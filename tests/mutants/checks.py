@@ -8,6 +8,7 @@
     torch                       rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
+    race NAME ARGUMENT..        a program or unit test (unit NAME) under ThreadSanitizer, which reports no race
     victim NAME POLICY SEED     a model in tests/mutants, on the simulated driver alone
 
 A check passes or not; one that hangs has not passed. When the deadline of all of them passes, those under way end
@@ -26,6 +27,7 @@ MIX_STEPS = "400"
 QUIET = {"GPUSHIM_ALLOC_CONF": "snapshot:off"}
 DIRECT_S = 60
 SCRIPT_S = 420
+RACE_S = 120
 
 
 class OutOfTime(Exception):
@@ -132,6 +134,17 @@ class Checks:
     def unit(self, name):
         path = "%s/tests/%s/test_%s" % (self.build, room_of(name), name)
         return judge(*self.execute([path], TOP, self.extra, DIRECT_S))
+
+    def race(self, name, *arguments):
+        """With the shim that is built for it: see tests/sim/test_tsan.sh."""
+        extra = {**self.extra, "TSAN_OPTIONS": "exitcode=66 history_size=4 halt_on_error=1"}
+        if name == "unit":
+            path = "%s/tsan/tests/%s/test_%s" % (self.build, room_of(arguments[0]), arguments[0])
+            return judge(*self.execute([path], TOP, extra, RACE_S))
+        extra.update({"LD_LIBRARY_PATH": BUILD + "/tsan/sim", "SIM_POLICY": "random",
+                      "LD_PRELOAD": self.build + "/tsan/check/libgpushim_doors.so",
+                      "GPUSHIM_ALLOC_CONF": "snapshot:off"})
+        return judge(*self.execute([BUILD + "/tsan/tests/preload/" + name, *arguments], TOP, extra, RACE_S))
 
     def victim(self, name, policy, seed):
         return judge(*self.sim(["--no-shim", "--policy", policy, "--seed", seed],

@@ -40,14 +40,17 @@ __attribute__((constructor(101))) static void mutant_read(void)
 """
 
 UNITS = {
-    "allocator": ["allocator_order", "allocator_memory", "allocator_faults", "allocator_model", "allocator_bins",
-                  "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share", "allocator_moves"],
+    "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
+                  "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
+                  "allocator_moves"],
     "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
 }
 MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/undisturbed", "contexts",
          "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
          "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
+RACES = ["race unit allocator_threads", "race rt_ends storm", "race rt_capture_threads storm", "race rt_storm fork",
+         "race rt_ipc both"]
 SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways",
                  "script preload/undisturbed"]
 SCRIPTS = {
@@ -82,6 +85,11 @@ def ladder(name):
     if room == "shim/ipc":
         return scripts
     return units + MIXES + ["torch"] + rules() + scripts
+
+
+def races(name):
+    """Of a lock: programs under ThreadSanitizer, which say that it is missing whether that did harm or not."""
+    return RACES if name.startswith("drop:") and ":lock " in name else []
 
 
 def is_long(check):

@@ -11,7 +11,8 @@ Wants `make all` to be done; `make mutants` does both.
 
 Of the generated ones, --jobs N checks N at a time (default: as many as there are processors) and --quick leaves long
 checks out. They alone can be checked on another machine, without a compiler: --prepare builds all that they need and checks
-none; --built takes a copy of the sources and of build/ as it is, and builds nothing. --limit ends all checks when
+none; --built takes a copy of the sources and of build/ as it is, and builds nothing; races are looked for only where neither
+is asked for. --limit ends all checks when
 SECONDS have passed; --after leaves out the mutants that a table printed earlier has settled."""
 import argparse
 import fnmatch
@@ -98,6 +99,8 @@ def run_generated(options):
         names = [name for name in names if name not in settled(options.after, names)]
     ladders = {name: [text for text in generate.ladder(name) if not (options.quick and generate.is_long(text))]
                for name in names}
+    if not (options.prepare or options.built):
+        ladders = {name: generate.races(name) + texts for name, texts in ladders.items()}
     for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
         tree.prepare(text)
     control = Control(tree)

@@ -57,6 +57,7 @@ class Tree:
         self.root = os.path.join(BUILD, "mutants", name)
         self.build = os.path.join(self.root, "build")
         self.built = built
+        self.races = set() # what is built for checks of this kind
         if built and not os.path.exists(os.path.join(self.build, "check/libgpushim.so")):
             raise ValueError("nothing is built in %s; leave --built out" % self.root)
         os.makedirs(os.path.join(self.build, "tests"), exist_ok=True)
@@ -113,10 +114,10 @@ class Tree:
         with open(os.path.join(self.root, path)) as file:
             return file.read()
 
-    def run(self, command):
+    def run(self, command, folder=None):
         ours = ("BUILD", "MAKEFLAGS", "MAKELEVEL", "O")
         words = {name: value for name, value in os.environ.items() if name not in ours}
-        done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        done = subprocess.run(command, cwd=folder or self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env=words)
         if done.returncode != 0:
             raise BuildError("\n".join(done.stdout.splitlines()[-12:]))
@@ -129,6 +130,9 @@ class Tree:
 
     def prepare(self, check):
         """Links what the check runs, if it is linked to what may be mutated, and has not been since the last sync."""
+        if check.startswith("race "):
+            self.make_race(check.split()[1:])
+            return
         kind, name = target_of(check)
         if name is None or os.path.exists(os.path.join(self.build, "tests", name)):
             return
@@ -138,6 +142,18 @@ class Tree:
             self.make("build/tests/" + name)
         else:
             self.make_victim(os.path.basename(name))
+
+    def make_race(self, words):
+        """For ThreadSanitizer: the shim and unit tests of this tree, the programs and the simulator of the real one."""
+        if tuple(words) in self.races:
+            return
+        self.races.add(tuple(words))
+        if words[0] == "unit":
+            self.make("BUILD=tsan", "build/tsan/tests/%s/test_%s" % (room_of(words[1]), words[1]))
+            return
+        self.make("BUILD=tsan", "build/tsan/check/libgpushim_doors.so")
+        self.run(["make", "-s", "-j2", "BUILD=tsan", "build/tsan/sim/libcuda.so.1", "build/tsan/sim/libcudart.so.13",
+                  "build/tsan/tests/preload/" + words[0]], TOP)
 
     def make_victim(self, name):
         """Not by make, which would build the simulator of this tree first."""

@@ -158,6 +158,22 @@ static void primary_unseen(void)
 	printf("active %d\n", active);
 }
 
+/* Of two devices; the last reference to the first one's is given up. */
+static void two_primaries(void)
+{
+	CUcontext primaries[2];
+	CUdeviceptr memory[2];
+
+	for (CUdevice device = 0; device < 2; device++) {
+		NEED(cuDevicePrimaryCtxRetain(&primaries[device], device));
+		NEED(cuCtxSetCurrent(primaries[device]));
+		NEED(cuMemAlloc_v2(&memory[device], BYTES));
+	}
+	NEED(cuDevicePrimaryCtxRelease_v2(0));
+	printf("memory of the context that ended: %d\n", cuMemFree_v2(memory[0]));
+	printf("memory of the other one: %d\n", cuMemFree_v2(memory[1]));
+}
+
 static unsigned long recorded(void)
 {
 	sim_calls_fn *calls;
@@ -211,6 +227,8 @@ int main(int argc, char **argv)
 	NEED(cuCtxCreate_v2(&other, 0, 0));
 	if (strcmp(what, "primary-unseen") == 0)
 		primary_unseen();
+	if (strcmp(what, "two-primaries") == 0)
+		two_primaries();
 	if (strcmp(what, "stream") == 0)
 		stream_ends();
 	if (strcmp(what, "stream-wait") == 0)

@@ -388,95 +388,6 @@ static void h6_a_free_on_an_ended_stream_needs_all_streams(void **state)
 	bench_close(bench);
 }
 
-/* Fences hold events of the driver, so they go with the news that makes them useless. */
-static void fences_go_when_they_are_of_no_use(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), GIB);
-	struct gsa_stream stream = fake_stream(1);
-
-	(void)state;
-	for (int news = 0; news < 4; news++) {
-		uint64_t first = take(bench, 8 * MIB, 1), second = take(bench, 8 * MIB, 1), other;
-
-		fake_submit(&bench->fake, 1);
-		give(bench, first, 1);
-		other = take(bench, 8 * MIB, 2);
-		assert_int_equal(bench->fake.fence_count, 1);
-		give(bench, second, 1);
-		bench->fake.capturing = news == 3;
-		fake_finish(&bench->fake, 1);
-		if (news == 0)
-			gsa_stream_idle(bench->allocator, 1, UINT64_MAX);
-		else if (news == 1)
-			gsa_owner_gone(bench->allocator, stream.owner);
-		else if (news == 2)
-			assert_true(gsa_wait(bench->allocator));
-		else
-			gsa_stream_ending(bench->allocator, &stream);
-		assert_int_equal(bench->fake.fence_count, 0);
-		bench->fake.capturing = false;
-		give(bench, other, 2);
-		gsa_device_idle(bench->allocator, UINT64_MAX);
-		gsa_trim(bench->allocator, 0);
-	}
-	bench_close(bench);
-}
-
-/* A context that had nothing takes nothing with it. */
-static void h6_a_context_that_goes_is_not_another(void **state)
-{
-	struct gsa_options plain = fake_options();
-	uint64_t live, freed;
-
-	(void)state;
-	plain.use_vmm = false;
-	for (int round = 0; round < 2; round++) {
-		struct bench *bench = bench_open(round == 0 ? fake_options() : plain, GIB);
-
-		live = take(bench, 8 * MIB, 0);
-		freed = take(bench, 8 * MIB, 1);
-		fake_submit(&bench->fake, 1);
-		give(bench, freed, 1);
-		assert_int_equal(gsa_owner_gone(bench->allocator, 77), 0);
-		assert_int_equal(bench_stats(bench)->live_count.now, 1);
-		assert_int_equal(bench->stats.pending_bytes.now, 8 * MIB);
-		assert_int_not_equal(take(bench, 8 * MIB, 2), freed);
-		give(bench, live, 0);
-		bench_close(bench);
-	}
-}
-
-/* Whatever way there is from an id to what was freed on the stream. */
-static void streams_are_told_apart(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), GIB);
-	uint64_t first = take(bench, 8 * KIB, 1);
-
-	(void)state;
-	fake_submit(&bench->fake, 1);
-	give(bench, first, 1);
-	for (uint64_t id = FAKE_STREAMS; id < 500; id++)
-		assert_int_not_equal(take(bench, 8 * KIB, id), first);
-	assert_int_equal(take(bench, 8 * KIB, 1), first);
-	bench_close(bench);
-}
-
-/* Pieces too small to be asked about each are asked about before anybody waits. */
-static void small_pieces_are_asked_before_a_wait(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), 8 * MIB);
-	uint64_t pieces[8];
-
-	(void)state;
-	for (unsigned i = 0; i < 8; i++)
-		pieces[i] = take(bench, MIB, i + 1);
-	for (unsigned i = 0; i < 8; i++)
-		give(bench, pieces[i], i + 1);
-	take(bench, 8 * MIB, 9);
-	assert_int_equal(bench->fake.calls[FAKE_FENCE_WAIT], 0);
-	bench_close(bench);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,10 +413,6 @@ int main(void)
 	     NULL},
 	    {"pieces of a stream meet", pieces_of_a_stream_meet, NULL, NULL, NULL},
 	    {"fences of a stream are few", fences_of_a_stream_are_few, NULL, NULL, NULL},
-	    {"fences go when they are of no use", fences_go_when_they_are_of_no_use, NULL, NULL, NULL},
-	    {"H6 a context that goes is not another", h6_a_context_that_goes_is_not_another, NULL, NULL, NULL},
-	    {"streams are told apart", streams_are_told_apart, NULL, NULL, NULL},
-	    {"small pieces are asked before a wait", small_pieces_are_asked_before_a_wait, NULL, NULL, NULL},
 	    {"many streams and fences", many_streams_and_fences, NULL, NULL, NULL},
 	};
 
