@@ -1,7 +1,7 @@
 # gpushim: one non-recursive Makefile. `make help` lists the targets; README.md says what each is for.
 #
 # Sources are found by folder, so a new file needs no line here. Two object trees: build/obj (what ships) and
-# build/check (assertions and fault points on, for tests). BUILD=asan|ubsan|tsan puts a third one beside them.
+# build/check (assertions and fault points on, for tests). BUILD=asan|ubsan|both|tsan puts a third one beside them.
 
 CUDA_HOME ?= /usr/local/cuda
 CC        ?= gcc
@@ -24,6 +24,7 @@ CFLAGS_   := -std=c17 -g -O2 -fPIC -fvisibility=hidden -fno-strict-aliasing -fno
 SAN_asan  := -fsanitize=address
 SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=undefined
 SAN_tsan  := -fsanitize=thread
+SAN_both  := $(SAN_asan) $(SAN_ubsan)
 SAN       := $(SAN_$(BUILD))
 CFLAGS_   += $(SAN)
 CHECK     := -DGSB_DEBUG -DGSB_FAULTS
@@ -316,7 +317,12 @@ demo: toolkit
 test: toolkit
 	@scripts/setup --tests
 	@$(MAKE) --no-print-directory $(if $(filter 0,$(V)),-s) $(jobs) all
+	@$(MAKE) --no-print-directory $(if $(filter 0,$(V)),-s) $(jobs) BUILD=both sanitized
 	@scripts/run-tests
+
+# What tests/preload/test_sanitizers.sh runs: the shim, the simulated driver and a few programs, under two sanitizers.
+.PHONY: sanitized
+sanitized: toolkit lib sim $(addprefix $(O)/tests/preload/,rt_planted rt_demo rt_mix rt_graph rt_threads)
 
 test-quick: all
 	@scripts/run-tests --quick
