@@ -21,24 +21,18 @@ static void stream_ending(CUstream handle)
 	gs_stream_ends();
 }
 
-static CUresult stream_ended(CUresult result)
-{
-	gs_stream_ends();
-	return result;
-}
-
 CUresult gs_on_cuStreamDestroy(struct gs_call *call, PFN_cuStreamDestroy_v2000 real, CUstream hStream)
 {
 	(void)call;
 	stream_ending(hStream);
-	return stream_ended(real(hStream));
+	return real(hStream);
 }
 
 CUresult gs_on_cuStreamDestroy_v2(struct gs_call *call, PFN_cuStreamDestroy_v4000 real, CUstream hStream)
 {
 	(void)call;
 	stream_ending(hStream);
-	return stream_ended(real(hStream));
+	return real(hStream);
 }
 
 CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize_v2000 real, CUstream hStream)

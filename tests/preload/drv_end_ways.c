@@ -199,6 +199,47 @@ static void stream_ends(void)
 		printf("the stream went and nothing tells when its memory is free\n");
 }
 
+/* The next stream has the handle of the one that went, and must wait for its work as any other. */
+static void stream_again(void)
+{
+	CUdeviceptr memory, again;
+	CUstream stream, next;
+	sim_calls_fn *calls;
+	unsigned long asked;
+
+	*(void **)&calls = sim_find("sim_calls");
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuMemAllocAsync(&memory, BYTES, stream));
+	NEED(cuMemsetD8Async(memory, 1, BYTES, stream));
+	NEED(cuMemFreeAsync(memory, stream));
+	NEED(cuStreamDestroy_v2(stream));
+	NEED(cuStreamCreate(&next, CU_STREAM_NON_BLOCKING));
+	asked = calls("cuEventQuery");
+	NEED(cuMemAllocAsync(&again, BYTES, next));
+	if (next != stream)
+		printf("another handle\n");
+	if (again == memory && calls("cuEventQuery") == asked)
+		printf("nobody asked whether the memory is free\n");
+}
+
+/* After a wait for the only context, what was freed in it is for all, and no event is needed. */
+static void context_waited_for(void)
+{
+	CUdeviceptr memory, again;
+	sim_calls_fn *calls;
+	unsigned long before;
+
+	*(void **)&calls = sim_find("sim_calls");
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	NEED(cuMemsetD8Async(memory, 1, BYTES, NULL));
+	NEED(cuMemFree_v2(memory));
+	NEED(cuCtxSynchronize_v2(other));
+	before = calls("cuCtxRecordEvent");
+	NEED(cuMemAlloc_v2(&again, BYTES));
+	if (dlsym(RTLD_DEFAULT, "gpushim_stats") != NULL && (again != memory || calls("cuCtxRecordEvent") != before))
+		printf("the wait told nothing\n");
+}
+
 /* After a wait for a stream, what was freed on it is for all, and no event is needed. */
 static void stream_waited_for(void)
 {
@@ -231,6 +272,10 @@ int main(int argc, char **argv)
 		two_primaries();
 	if (strcmp(what, "stream") == 0)
 		stream_ends();
+	if (strcmp(what, "stream-again") == 0)
+		stream_again();
+	if (strcmp(what, "context-wait") == 0)
+		context_waited_for();
 	if (strcmp(what, "stream-wait") == 0)
 		stream_waited_for();
 	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)

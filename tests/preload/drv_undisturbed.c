@@ -118,27 +118,43 @@ static void waited_for(void)
 static void freed_elsewhere(void)
 {
 	static unsigned char *host;
+	sim_fault_arm_fn *fault_arm;
 	sim_calls_fn *calls;
-	CUdeviceptr memory, more;
-	unsigned long before;
+	CUdeviceptr early, memory, more;
+	unsigned long before, events;
 
+	*(void **)&fault_arm = sim_find("sim_fault_arm");
 	*(void **)&calls = sim_find("sim_calls");
 	NEED(cuMemHostAlloc((void **)&host, BYTES, 0));
+	NEED(cuMemAlloc_v2(&early, BYTES));
 	NEED(cuMemAlloc_v2(&memory, BYTES));
 	NEED(cuMemAlloc_v2(&more, BYTES));
 	use(memory);
+	NEED(cuMemFree_v2(early));
 	NEED(cuMemcpyDtoHAsync_v2(host, memory, BYTES, stream));
 	NEED(cuCtxSetCurrent(second));
+	fault_arm("cuCtxPopCurrent_v2", 1, CUDA_ERROR_UNKNOWN);
 	NEED(cuMemFree_v2(memory));
+	fault_arm("cuCtxPopCurrent_v2", 0, 0);
 	undisturbed("freed elsewhere", second);
 	NEED(cuCtxSetCurrent(first));
 	if (host[BYTES - 1] != 1) {
 		printf("freed elsewhere: it did not wait\n");
 		wrong = true;
 	}
-	NEED(cuMemFree_v2(more));
+	events = calls("cuCtxRecordEvent");
+	before = calls("cuCtxSynchronize");
 	NEED(cuMemAlloc_v2(&memory, BYTES));
+	if (second == first && (memory != early || calls("cuCtxRecordEvent") != events)) {
+		printf("the wait of a free told nothing of what was freed before\n");
+		wrong = true;
+	}
+	NEED(cuMemFree_v2(more));
 	NEED(cuMemAlloc_v2(&more, BYTES));
+	if (second == first && calls("cuCtxSynchronize") != before) {
+		printf("a free waits for what a free has waited for\n");
+		wrong = true;
+	}
 	NEED(cuMemcpyDtoHAsync_v2(host, memory, BYTES, stream));
 	NEED(cuCtxSynchronize());
 	before = calls("cuCtxSynchronize");

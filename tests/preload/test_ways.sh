@@ -16,7 +16,7 @@ done
 same 'two primary contexts, one ends' --devices 2 "$programs/drv_end_ways" two-primaries
 is 'two primary contexts: each has its own' "$output" 'memory of the context that ended: 1
 memory of the other one: 0'
-for way in stream stream-wait; do
+for way in stream stream-again stream-wait context-wait; do
 	same "$way" "$programs/drv_end_ways" $way
 	is "$way: nothing is missed" "$output" ''
 done
