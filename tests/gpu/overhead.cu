@@ -11,7 +11,7 @@
 
 #include "tests/gpu/check.h"
 
-enum { BATCHES = 400, BATCH = 64, SLOW_BATCHES = 60, SLOW_BATCH = 4 };
+enum { BATCHES = 400, BATCH = 64, SLOW_BATCHES = 60, SLOW_BATCH = 4, FEW = 3 };
 
 __global__ void empty(void)
 {
@@ -72,6 +72,14 @@ static void runtime_async(size_t bytes)
 	CHECK(cudaFreeAsync(address, stream));
 }
 
+static void runtime_host(size_t bytes)
+{
+	void *address;
+
+	CHECK(cudaHostAlloc(&address, bytes, cudaHostAllocDefault));
+	CHECK(cudaFreeHost(address));
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -118,5 +126,7 @@ int main(void)
 	measure("cuMemAlloc+Free_4K", driver_malloc, 4096, SLOW_BATCHES, SLOW_BATCH);
 	measure("cudaMalloc+Free_4K", runtime_malloc, 4096, SLOW_BATCHES, SLOW_BATCH);
 	measure("cudaMalloc+Free_1M", runtime_malloc, 1 << 20, SLOW_BATCHES, SLOW_BATCH);
+	measure("cudaHostAlloc+Free_1M", runtime_host, 1 << 20, SLOW_BATCHES, SLOW_BATCH);
+	measure("cudaHostAlloc+Free_256M", runtime_host, 256 << 20, FEW, 1);
 	return 0;
 }
