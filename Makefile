@@ -44,6 +44,13 @@ testlib_src := $(wildcard tests/lib/*.c)
 
 lib_obj     := $(lib_src:%.c=$(O)/obj/%.o) $(lib_asm:%.S=$(O)/obj/%.o)
 check_obj   := $(lib_src:%.c=$(O)/check/%.o) $(lib_asm:%.S=$(O)/check/%.o)
+# What runs in every allocation and free is optimized as one piece.
+hot_src     := $(wildcard allocator/*.c) $(addprefix shim/,base/lock.c base/slab.c core/device.c core/order.c \
+  core/stream.c core/thread.c api/runtime.c api/entry_runtime.c wrap/quick.c watch/note.c)
+ifeq ($(SAN),)
+$(hot_src:%.c=$(O)/obj/%.o): OPTIMIZE := -O3 -flto=auto
+endif
+
 report_obj  := $(report_src:%.c=$(O)/obj/%.o)
 simthreads_obj := $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/sim/threads/*.c))
 sim_obj     := $(sim_src:%.c=$(O)/obj/%.o)
@@ -131,7 +138,7 @@ $(O)/lib/.copied $(O)/lib/.copied-tests:
 $(O)/obj/%.o: %.c | toolkit
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(DEPS) -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(OPTIMIZE) $(DEPS) -c $< -o $@
 
 $(O)/obj/%.o: %.S | toolkit
 	$(call say,AS,$<)
@@ -150,7 +157,7 @@ $(O)/check/%.o: %.S | toolkit
 ifeq ($(SAN),)
 $(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $(lib_obj) $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,--version-script=shim/gpushim.map \
+	$(Q)$(CC) -shared -O3 -flto=auto -o $@ $(lib_obj) $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,--version-script=shim/gpushim.map \
 	  -Wl,-soname,libgpushim.so -Wl,--build-id $(LDFLAGS)
 
 # The shim with assertions and fault points, and doors to them: for tests/fault.

@@ -92,8 +92,11 @@ struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes)
 {
 	struct place place = place_of(size_bytes);
 	struct gsa_block *own = bins->first[place.level][place.step];
-	struct gsa_block *best = best_of(own, size_bytes, GSA_BIN_LOOKS);
+	struct gsa_block *best;
 
+	if (bins->levels == 0)
+		return NULL;
+	best = best_of(own, size_bytes, GSA_BIN_LOOKS);
 	if (best == NULL)
 		best = best_of(bin_above(bins, place), size_bytes, GSA_BIN_LOOKS);
 	return best != NULL ? best : best_of(own, size_bytes, UINT_MAX);

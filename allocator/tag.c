@@ -1,6 +1,9 @@
 /* See tag.h. */
 #include "allocator/tag.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "allocator/block.h"
 #include "allocator/fence.h"
 #include "shim/base/assert.h"
@@ -30,9 +33,10 @@ struct gsa_tag *gsa_tag_for(struct gsa *allocator, const struct gsa_stream *stre
 	tag = gsa_tag_find(allocator, stream->id);
 	if (tag != NULL)
 		return tag->ending ? &allocator->streamless : tag;
-	tag = gsb_slab_take(&allocator->tag_slab);
+	tag = gsb_slab_take_dirty(&allocator->tag_slab);
 	if (tag == NULL)
 		return &allocator->streamless;
+	memset(tag, 0, offsetof(struct gsa_tag, bins));
 	bucket = bucket_of(allocator, stream->id);
 	tag->stream = *stream;
 	tag->bucket_next = *bucket;

@@ -62,7 +62,7 @@
 
 /* Addresses are looked up by units in which few blocks begin. */
 #define GSA_LARGE_UNIT_SHIFT 16u
-#define GSA_SMALL_UNIT_SHIFT 12u
+#define GSA_SMALL_UNIT_SHIFT 10u
 
 /* A growth takes at least 1/GSA_STEP_SHARE of what its pool holds, at most GSA_STEP_MAX_BYTES: few growths, little
  * waste. */
@@ -136,21 +136,21 @@ struct gsa_handle {
 	struct gsa_handle *next; /* of a growth under way, or of spares */
 };
 
+/* Three cache lines: what looking at a neighbour needs, what entering and leaving a state needs, what is only told. */
 struct gsa_block {
 	uint64_t address;
 	uint64_t size_bytes;
 	struct gsa_segment *segment; /* NULL while UNMAPPED, or SHADOW in the arena */
 	struct gsa_block *prev;	     /* neighbours in the pool; NULL at its ends and for plain */
 	struct gsa_block *next;
+	struct gsa_tag *tag; /* PENDING */
 	enum gsa_block_state state;
+	enum gsa_origin origin; /* of the last allocation */
 	bool shared;  /* LIVE: somebody else may have its memory mapped, or will */
 	bool retired; /* LIVE in the chain, but freed: waits in `retired` for its handles to be given back */
 
-	struct gsa_block *bin_prev; /* free: in its bin */
+	_Alignas(64) struct gsa_block *bin_prev; /* free: in its bin */
 	struct gsa_block *bin_next;
-
-	/* PENDING */
-	struct gsa_tag *tag;
 	struct gsa_block *queue_prev; /* the tag's queue, oldest free first; retired: all of these, in any order */
 	struct gsa_block *queue_next;
 
@@ -160,15 +160,15 @@ struct gsa_block {
 
 	/* Of the last allocation, as in gsa_block_info: */
 	uint64_t asked_bytes;
+	uint64_t stream_id;
 	uint64_t owner;
 	uint64_t pool;
 	uint64_t serial;
 	uint64_t time_ns;
-	uint64_t stream_id;
-	enum gsa_origin origin;
 	uint32_t stack;
 	uint32_t thread;
 };
+_Static_assert(sizeof(struct gsa_block) == 192, "three cache lines");
 
 /* Memory freed on one stream and not known to be idle yet. */
 struct gsa_tag {
@@ -176,7 +176,6 @@ struct gsa_tag {
 	struct gsa_tag *bucket_next; /* same hash */
 	struct gsa_tag *prev;	     /* all tags */
 	struct gsa_tag *next;
-	struct gsa_bins bins[GSA_POOL_COUNT];
 	struct gsa_block *oldest; /* queue of its blocks, by free_serial */
 	struct gsa_block *newest;
 	uint64_t bytes;		  /* of its blocks */
@@ -186,6 +185,10 @@ struct gsa_tag {
 	unsigned pins;	/* threads that will come back to it */
 	bool ending;	/* its stream is being destroyed: nothing more is freed on it or recorded for it */
 	uint64_t round; /* last round of recording that looked here */
+
+	/* All zero without blocks, and so in nodes that wait to be used, too: tags come and go with every allocation of a
+	 * program that has one block at a time. */
+	struct gsa_bins bins[GSA_POOL_COUNT];
 };
 
 /* A fence under way. Once done it frees the blocks of its tag (of all tags, for the one without a stream) whose

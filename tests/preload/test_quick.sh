@@ -52,7 +52,7 @@ the default one again: 0 entered'
 export SIM_FAULT=cuCtxSynchronize:4:700
 is 'calls after an error that sticks enter' "$(quick broken)" \
 	'a wait: 700
-after an error that sticks: 1 entered'
+an allocation: 700, which: 1 entered'
 unset SIM_FAULT
 is 'all calls enter once a profiler watches (H22)' "$(quick tool)" \
 	'no libcupti: 15
