@@ -188,6 +188,8 @@ static void fences_fail(void)
 		fault_arm(function, 0, 0);
 		NEED(cuCtxSynchronize());
 		NEED(cuMemFree_v2(more));
+		NEED(cuCtxSynchronize());
+		trim();
 		if (i == 3)
 			before = held(SIM_HELD_EVENTS);
 	}

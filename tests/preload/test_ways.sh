@@ -26,6 +26,8 @@ case $BUILD in
 	cp "$programs/lib_ask.so" "$folder/libcupti.so.13"
 	same 'a primary context that came unseen' "$programs/drv_end_ways" primary-unseen "$folder/libcupti.so.13"
 	is 'a primary context that came unseen ends' "$output" 'active 0'
+	same 'a wait for a context that came unseen' "$programs/drv_end_ways" wait-unseen "$folder/libcupti.so.13"
+	is 'a wait for a context that came unseen is none for others' "$output" ''
 	;;
 esac
 same 'captures' "$programs/drv_capture_ways"
