@@ -21,6 +21,8 @@ struct gsa_stream {
 	uint64_t owner;  /* CUcontext */
 };
 
+#define GSA_WORK_UNKNOWN UINT64_MAX
+
 struct gsa_ops {
 	/* Virtual memory. Called with the GROW lock held, never with the ALLOCATOR lock. Sizes and addresses are
 	 * multiples of the granularity. create returns physical memory of exactly size_bytes. */
@@ -45,6 +47,10 @@ struct gsa_ops {
 	int (*fence_poll)(void *device, uint64_t fence);
 	int (*fence_wait)(void *device, uint64_t fence);
 	void (*fence_drop)(void *device, uint64_t fence);
+
+	/* How many calls that may have submitted work have returned, on any device; GSA_WORK_UNKNOWN, or no such function:
+	 * not known. What the program submitted before something it does now is counted by then. For pinned memory. */
+	uint64_t (*work_count)(void *device);
 
 	uint64_t (*now_ns)(void *device);
 

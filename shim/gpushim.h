@@ -41,7 +41,8 @@ int gpushim_stats(int device, struct gpushim_stats *stats, size_t size_bytes);
 int gpushim_reset_peak(int device);
 
 /* Gives free memory back to the driver until at most keep_bytes of it are held. Returns the bytes given back, 0 for an
- * unknown device. Does not wait for the device. */
+ * unknown device. Does not wait for the device. With keep_bytes 0 pinned host memory that is kept is given back too, and
+ * not counted. */
 uint64_t gpushim_trim(int device, uint64_t keep_bytes);
 
 /* Writes a snapshot to the snapshot folder. path, if not NULL, gets its absolute path, zero-terminated and cut to

@@ -6,6 +6,7 @@
 #include "shim/api/cuda.h"
 #include "shim/base/err.h"
 #include "shim/core/device.h"
+#include "shim/core/host.h"
 #include "shim/core/mode.h"
 #include "shim/core/thread.h"
 #include "shim/snap/snapshot.h"
@@ -60,6 +61,8 @@ GS_EXPORT uint64_t gpushim_trim(int ordinal, uint64_t keep_bytes)
 	if (device != NULL && gs_mode() == GS_MODE_ACTIVE && gs_thread.inside == 0) {
 		gs_thread.inside = 1;
 		given_back = gsa_trim(device->allocator, keep_bytes);
+		if (keep_bytes == 0)
+			gs_host_trim(false);
 		gs_thread.inside = 0;
 	}
 	return given_back;

@@ -7,6 +7,7 @@
 #define GS_CORE_COUNTER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <x86intrin.h>
@@ -59,6 +60,10 @@ struct gs_counter {
 
 size_t gs_counter_count(void);
 void gs_counter_read(size_t index, struct gs_counter *ret_counter);
+
+/* How many calls that may submit work to a device have returned, in all threads. False: it is not known, or too many
+ * threads have made calls to add them up quickly. */
+bool gs_counter_work(uint64_t *ret_count);
 
 /* Calls of driver functions that are in no row, through their trampolines. */
 extern _Atomic uint64_t gs_counter_unlisted;

@@ -9,6 +9,7 @@
 #include "shim/base/log.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/conf.h"
+#include "shim/core/host.h"
 #include "shim/core/order.h"
 #include "shim/base/assert.h"
 
@@ -219,7 +220,7 @@ uint64_t gs_devices_trim(bool wait)
 			gsa_wait(device->allocator);
 		given_back += gsa_trim(device->allocator, 0);
 	}
-	return given_back;
+	return given_back + gs_host_trim(wait);
 }
 
 void gs_device_add_peer(struct gs_device *device, CUdevice peer)
@@ -412,6 +413,7 @@ void gs_context_gone(CUcontext handle)
 		if (device != NULL)
 			gsa_owner_gone(device->allocator, (uint64_t)(uintptr_t)handle);
 	}
+	gs_host_context_gone((uint64_t)(uintptr_t)handle);
 }
 
 int gs_device_count(void)

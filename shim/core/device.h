@@ -51,9 +51,9 @@ bool gs_device_holds(uint64_t address);
 /* The address lies among those that some allocator has reserved, with memory or without. */
 bool gs_device_reserves(uint64_t address);
 
-/* Gives the idle memory of all devices back to the driver, which has none left for something else (H28). wait: also
- * what was freed and is not known to be idle yet, after waiting for it; not while a capture is open. Returns the bytes
- * given back. */
+/* Gives the idle memory of all devices, and pinned host memory that is kept, back to the driver, which has none left
+ * for something else (H28). wait: also what was freed and is not known to be idle yet, after waiting for it; not while a
+ * capture is open. Returns the bytes given back. */
 uint64_t gs_devices_trim(bool wait);
 
 /* Lets a device read and write all memory of another that we serve, past and future. Where all devices reach each other,

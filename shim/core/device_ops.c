@@ -412,7 +412,7 @@ static void op_on_segment(void *user, bool mapped, uint64_t address, uint64_t si
 	gs_ring_add(&event);
 }
 
-static const struct gsa_ops device_ops = {
+const struct gsa_ops gs_device_ops = {
     .reserve = op_reserve,
     .unreserve = op_unreserve,
     .create = op_create,
@@ -461,5 +461,5 @@ int gs_device_bind(struct gs_device *device)
 		gsb_slab_init(&event_slab, sizeof(struct pooled_event));
 		gsb_slab_init(&fence_slab, sizeof(struct fence));
 	}
-	return gsa_init(&device->allocator, &device_ops, device, &options);
+	return gsa_init(&device->allocator, &gs_device_ops, device, &options);
 }

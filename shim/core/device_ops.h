@@ -7,6 +7,9 @@
 /* Physical memory as we ask for it: on the device, exportable as a file descriptor, usable by RDMA where possible. */
 CUmemAllocationProp gs_device_properties(CUdevice device);
 
+/* The fences are over all devices, whichever is given. */
+extern const struct gsa_ops gs_device_ops;
+
 /* Creates device->allocator from the configuration. Makes no driver call. */
 int gs_device_bind(struct gs_device *device);
 

@@ -2,6 +2,7 @@
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
+#include "shim/core/host.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/ipc/ipc.h"
@@ -54,8 +55,9 @@ CUresult gs_on_cuCtxCreate_v4(struct gs_call *call, PFN_cuCtxCreate_v12050 real,
 #endif
 
 /* A context may end, and its streams with it. Returns what gs_order_let_go wants. */
-static int context_ending(void)
+static int context_ending(CUcontext context)
 {
+	gs_host_context_ending((uint64_t)(uintptr_t)context);
 	gs_stream_ends();
 	return gs_order_hold();
 }
@@ -73,7 +75,7 @@ static CUresult context_ended(CUresult result, CUcontext context, bool gone, int
 
 static CUresult context_destroy(CUresult (*real)(CUcontext), CUcontext context)
 {
-	int hold = context_ending();
+	int hold = context_ending(context);
 	CUresult result;
 
 	result = real(context);
@@ -102,7 +104,7 @@ CUresult gs_on_cuGreenCtxDestroy(struct gs_call *call, PFN_cuGreenCtxDestroy_v12
 
 	(void)call;
 	known = gs_driver.cuCtxFromGreenCtx != NULL && gs_driver.cuCtxFromGreenCtx(&context, hCtx) == CUDA_SUCCESS;
-	hold = context_ending();
+	hold = context_ending(context);
 	result = real(hCtx);
 	return context_ended(result, context, known && result == CUDA_SUCCESS, hold);
 }
@@ -134,7 +136,7 @@ static bool primary_active(CUdevice device)
 static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	int hold = context_ending();
+	int hold = context_ending(context);
 	CUresult result;
 
 	result = real(device);
@@ -146,7 +148,7 @@ static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 static CUresult primary_reset(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	int hold = context_ending();
+	int hold = context_ending(context);
 	CUresult result;
 
 	result = real(device);
@@ -180,56 +182,66 @@ CUresult gs_on_cuDevicePrimaryCtxReset_v2(struct gs_call *call, PFN_cuDevicePrim
 	return primary_reset(real, dev);
 }
 
+/* What has been freed and submitted, before a wait. */
+struct moment {
+	uint64_t serials[GS_DEVICE_LIMIT];
+	struct gsa_pinned_mark host;
+	uint64_t to_host;
+};
+
 /* The host has waited for everything in the context: if it is the only one, for everything. */
-static void all_idle(CUcontext context, const uint64_t *serials, uint64_t to_host)
+static void all_idle(CUcontext context, const struct moment *moment)
 {
 	struct gs_context only[2];
 
 	if (gs_context_list(only, 2) != 1 || only[0].handle != context)
 		return;
-	gs_order_to_host_settled(to_host);
+	gs_order_to_host_settled(moment->to_host);
+	gs_host_idle(moment->host);
 	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
-		if (device != NULL && serials[ordinal] != 0)
-			gsa_device_idle(device->allocator, serials[ordinal]);
+		if (device != NULL && moment->serials[ordinal] != 0)
+			gsa_device_idle(device->allocator, moment->serials[ordinal]);
 	}
 }
 
-static void take_serials(uint64_t *serials)
+static void moment_take(struct moment *moment)
 {
+	moment->to_host = gs_order_to_host_mark();
+	moment->host = gs_host_mark();
 	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
-		serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
+		moment->serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
 	}
 }
 
 CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000 real)
 {
-	uint64_t serials[GS_DEVICE_LIMIT], to_host = gs_order_to_host_mark();
+	struct moment moment;
 	CUcontext context = NULL;
 	CUresult result;
 
 	(void)call;
-	take_serials(serials);
+	moment_take(&moment);
 	result = real();
 	if (result == CUDA_SUCCESS && gs_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
-		all_idle(context, serials, to_host);
+		all_idle(context, &moment);
 	return result;
 }
 
 #if CUDA_VERSION >= 13000
 CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v13000 real, CUcontext ctx)
 {
-	uint64_t serials[GS_DEVICE_LIMIT], to_host = gs_order_to_host_mark();
+	struct moment moment;
 	CUresult result;
 
 	(void)call;
-	take_serials(serials);
+	moment_take(&moment);
 	result = real(ctx);
 	if (result == CUDA_SUCCESS)
-		all_idle(ctx, serials, to_host);
+		all_idle(ctx, &moment);
 	return result;
 }
 #endif

@@ -336,34 +336,3 @@ CUresult gs_on_cuMemRelease(struct gs_call *call, PFN_cuMemRelease_v10020 real, 
 		gs_note_driver_release(handle);
 	return result;
 }
-
-/* --- Pinned host memory: served by the driver, noted for the snapshot. */
-
-CUresult gs_on_cuMemAllocHost_v2(struct gs_call *call, PFN_cuMemAllocHost_v3020 real, void **pp, size_t bytesize)
-{
-	CUresult result = real(pp, bytesize);
-
-	if (result == CUDA_SUCCESS)
-		gs_note_host_alloc(call, *pp, bytesize);
-	return result;
-}
-
-CUresult gs_on_cuMemHostAlloc(struct gs_call *call, PFN_cuMemHostAlloc_v2020 real, void **pp, size_t bytesize,
-			      unsigned int Flags)
-{
-	CUresult result = real(pp, bytesize, Flags);
-
-	if (result == CUDA_SUCCESS)
-		gs_note_host_alloc(call, *pp, bytesize);
-	return result;
-}
-
-CUresult gs_on_cuMemFreeHost(struct gs_call *call, PFN_cuMemFreeHost_v2000 real, void *p)
-{
-	CUresult result = real(p);
-
-	(void)call;
-	if (result == CUDA_SUCCESS)
-		gs_note_host_free(p);
-	return result;
-}

@@ -2,10 +2,12 @@
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
+#include "shim/core/host.h"
 #include "shim/ipc/ipc.h"
 
 /* Buffer ids of ours lie far from the driver's own, which count from 1: ids are unique in the process. */
 #define BUFFER_ID_BASE (1ull << 62)
+#define HOST_BUFFER_ID_BASE (1ull << 61)
 
 /* Memory at or around the address that we serve, or opened from another process that serves it. What the driver says
  * of it is about the physical memory below: pieces of a block, or a larger allocation that is used again. */
@@ -22,7 +24,8 @@ static CUdeviceptr asked_address(CUdeviceptr address)
 	struct gsa_block_info block;
 	bool freed = gs_device_of(address, &block) == NULL && gs_device_holds(address);
 
-	return freed ? (CUdeviceptr)(uintptr_t)&nothing : address;
+	return freed ? (CUdeviceptr)(uintptr_t)&nothing
+		     : (CUdeviceptr)(uintptr_t)gs_host_asked((void *)(uintptr_t)address);
 }
 
 /* Bytes that the device counts as used and we could give to the program again. */
@@ -45,6 +48,16 @@ CUresult gs_on_cuMemGetInfo_v2(struct gs_call *call, PFN_cuMemGetInfo_v3020 real
 	return result;
 }
 
+/* Pinned memory may be a larger allocation that is used again. */
+static CUresult host_range(CUresult result, size_t *psize, CUdeviceptr address)
+{
+	struct gsa_pinned_info info;
+
+	if (result == CUDA_SUCCESS && psize != NULL && gs_host_find(address, &info))
+		*psize = info.size_bytes;
+	return result;
+}
+
 CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddressRange_v3020 real, CUdeviceptr_v2 *pbase,
 				       size_t *psize, CUdeviceptr_v2 dptr)
 {
@@ -52,7 +65,7 @@ CUresult gs_on_cuMemGetAddressRange_v2(struct gs_call *call, PFN_cuMemGetAddress
 
 	(void)call;
 	if (!is_ours(dptr, &block))
-		return real(pbase, psize, asked_address(dptr));
+		return host_range(real(pbase, psize, asked_address(dptr)), psize, dptr);
 	if (pbase != NULL)
 		*pbase = block.address;
 	if (psize != NULL)
@@ -107,9 +120,26 @@ static void note_asked(CUpointer_attribute attribute, CUdeviceptr address)
 		gsa_hold(device->allocator, address);
 }
 
+/* The same for pinned memory, which may have had another life before. */
+static void correct_host_attribute(CUpointer_attribute attribute, const struct gsa_pinned_info *info, void *data)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)data = info->size_bytes;
+		break;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		*(unsigned long long *)data = HOST_BUFFER_ID_BASE + info->serial;
+		break;
+	default:
+		break;
+	}
+}
+
 CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttribute_v4000 real, void *data,
 				     CUpointer_attribute attribute, CUdeviceptr_v2 ptr)
 {
+	struct gsa_pinned_info info;
 	struct gsa_block_info block;
 	CUresult result = real(data, attribute, asked_address(ptr));
 
@@ -117,6 +147,8 @@ CUresult gs_on_cuPointerGetAttribute(struct gs_call *call, PFN_cuPointerGetAttri
 	if (result == CUDA_SUCCESS && is_ours(ptr, &block)) {
 		correct_attribute(attribute, &block, data);
 		note_asked(attribute, ptr);
+	} else if (result == CUDA_SUCCESS && gs_host_find(ptr, &info)) {
+		correct_host_attribute(attribute, &info, data);
 	}
 	return result;
 }
@@ -125,6 +157,7 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 				      unsigned int numAttributes, CUpointer_attribute *attributes, void **data,
 				      CUdeviceptr_v2 ptr)
 {
+	struct gsa_pinned_info info;
 	struct gsa_block_info block;
 	CUresult result = real(numAttributes, attributes, data, asked_address(ptr));
 
@@ -134,6 +167,9 @@ CUresult gs_on_cuPointerGetAttributes(struct gs_call *call, PFN_cuPointerGetAttr
 			correct_attribute(attributes[i], &block, data[i]);
 			note_asked(attributes[i], ptr);
 		}
+	else if (result == CUDA_SUCCESS && gs_host_find(ptr, &info))
+		for (unsigned int i = 0; i < numAttributes; i++)
+			correct_host_attribute(attributes[i], &info, data[i]);
 	return result;
 }
 

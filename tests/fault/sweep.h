@@ -79,7 +79,7 @@ static const struct plain_row *sweep_row_find(const struct scenario *scenario, c
 /* Calls of these that the program makes may never reach the driver. */
 static bool sweep_is_served(const char *function)
 {
-	static const char *const served[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync", "cuMemFreeAsync",
+	static const char *const served[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemHostAlloc", "cuMemAllocHost_v2", "cuMemFreeHost",
 					     "cuMemAllocFromPoolAsync"};
 
 	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++)

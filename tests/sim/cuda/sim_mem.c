@@ -102,8 +102,11 @@ static CUresult host_alloc(void **ret_memory, size_t size_bytes, unsigned flags)
 	uintptr_t start;
 
 	SIM_TRY(sim_ctx_current(&ctx));
-	if (!ret_memory || size_bytes == 0 || (flags & ~(unsigned)HOST_FLAGS))
+	if (!ret_memory || (flags & ~(unsigned)HOST_FLAGS))
 		return CUDA_ERROR_INVALID_VALUE;
+	*ret_memory = NULL;
+	if (size_bytes == 0)
+		return CUDA_SUCCESS;
 	start = sim_pages_map(size_bytes);
 	if (!start)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -134,11 +137,10 @@ CUresult cuMemHostAlloc(void **memory, size_t size_bytes, unsigned flags)
 CUresult cuMemFreeHost(void *memory)
 {
 	struct sim_range *range;
-	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuMemFreeHost);
 	SIM_TRY(sim_capture_unsafe());
-	SIM_TRY(sim_ctx_current(&ctx));
+	SIM_TRY(sim_ready());
 	range = sim_range_find((uintptr_t)memory);
 	if (!range || range->start != (uintptr_t)memory || range->kind != SIM_RANGE_HOST)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -1,0 +1,160 @@
+/* Pinned host memory: what the program frees is kept and serves it again (allocator/pinned.h).
+ *
+ * While a capture is open, and after an error that sticks to a context, every call is the driver's, with the driver's
+ * own answer. Memory that is kept never reaches the driver's own free: it is
+ * refused as freed memory is. */
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/base/err.h"
+#include "shim/base/memory.h"
+#include "shim/core/conf.h"
+#include "shim/core/device.h"
+#include "shim/core/host.h"
+#include "shim/core/order.h"
+#include "shim/watch/note.h"
+
+/* cuMemAllocHost takes no flags; what it returns is kept apart. */
+#define NO_FLAGS (1u << 31)
+
+static bool serves(void)
+{
+	return gs_conf.backend != GS_BACKEND_OFF && !gs_order_capturing() && !gs_order_broken();
+}
+
+/* The cache, and the kind of memory that the call asks for; NULL: the call is the driver's. */
+static struct gsa_pinned *cache_for(unsigned int flags, struct gsa_pinned_kind *ret_kind)
+{
+	struct gs_context context;
+
+	if (!gs_conf.pinned_cache || !serves() || gs_device_current(&context) == NULL)
+		return NULL;
+	*ret_kind = (struct gsa_pinned_kind){
+	    .owner = (uint64_t)(uintptr_t)context.handle, .flags = flags, .node = gsb_memory_node()};
+	return gs_host_cache();
+}
+
+static bool serve(struct gsa_pinned *pinned, const struct gsa_pinned_kind *kind, const struct gs_call *call, void **pp,
+		  size_t bytesize)
+{
+	struct gsa_pinned_info info;
+
+	if (pinned == NULL || pp == NULL || bytesize == 0 ||
+	    gsa_pinned_take(pinned, kind, bytesize, &info) != GS_OK)
+		return false;
+	*pp = (void *)(uintptr_t)info.address;
+	gs_note_host_alloc(call, *pp, bytesize);
+	return true;
+}
+
+static CUresult allocated(CUresult result, struct gsa_pinned *pinned, const struct gsa_pinned_kind *kind,
+			  const struct gs_call *call, void *const *pp, size_t bytesize)
+{
+	if (result != CUDA_SUCCESS || bytesize == 0)
+		return result;
+	if (pinned != NULL)
+		gsa_pinned_add(pinned, kind, bytesize, (uint64_t)(uintptr_t)*pp);
+	gs_note_host_alloc(call, *pp, bytesize);
+	return result;
+}
+
+CUresult gs_on_cuMemAllocHost_v2(struct gs_call *call, PFN_cuMemAllocHost_v3020 real, void **pp, size_t bytesize)
+{
+	struct gsa_pinned_kind kind;
+	struct gsa_pinned *pinned = cache_for(NO_FLAGS, &kind);
+
+	if (serve(pinned, &kind, call, pp, bytesize))
+		return CUDA_SUCCESS;
+	return allocated(real(pp, bytesize), pinned, &kind, call, pp, bytesize);
+}
+
+CUresult gs_on_cuMemHostAlloc(struct gs_call *call, PFN_cuMemHostAlloc_v2020 real, void **pp, size_t bytesize,
+			      unsigned int Flags)
+{
+	struct gsa_pinned_kind kind;
+	struct gsa_pinned *pinned = cache_for(Flags, &kind);
+
+	if (serve(pinned, &kind, call, pp, bytesize))
+		return CUDA_SUCCESS;
+	return allocated(real(pp, bytesize, Flags), pinned, &kind, call, pp, bytesize);
+}
+
+/* Whether a free waits as the driver's own does: for everything, since any kernel may write pinned memory that the program
+ * reads next (H4). */
+static bool waits(struct gsa_pinned *pinned)
+{
+	return gs_conf.free_sync != GS_FREE_SYNC_NEVER && !gsa_pinned_quiet(pinned);
+}
+
+/* Waits for the context that owns the memory, and for nothing if that cannot be made current. */
+static CUresult wait_for_owner(uint64_t owner)
+{
+	struct gsa_pinned_mark mark = gs_host_mark();
+	uint64_t to_host = gs_order_to_host_mark();
+	struct gs_context only[2];
+	CUresult result;
+	bool pushed;
+
+	if (!gs_context_enter((CUcontext)(uintptr_t)owner, &pushed))
+		return CUDA_SUCCESS;
+	result = gs_driver.cuCtxSynchronize();
+	gs_context_leave(pushed);
+	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1) {
+		gs_order_to_host_settled(to_host);
+		gs_host_idle(mark);
+	}
+	return result;
+}
+
+/* Keeps what the program frees. False: that is the driver's business. */
+static bool keep(struct gsa_pinned *pinned, void *p)
+{
+	struct gsa_pinned_info info;
+
+	if (!serves() || gsa_pinned_find(pinned, (uint64_t)(uintptr_t)p, &info) != GS_OK ||
+	    info.address != (uint64_t)(uintptr_t)p)
+		return false;
+	if (waits(pinned) && wait_for_owner(info.kind.owner) != CUDA_SUCCESS)
+		return false;
+	return gsa_pinned_free(pinned, info.address) == GS_OK;
+}
+
+CUresult gs_on_cuMemFreeHost(struct gs_call *call, PFN_cuMemFreeHost_v2000 real, void *p)
+{
+	struct gsa_pinned *pinned = gs_host_known();
+	CUresult result = CUDA_SUCCESS;
+
+	(void)call;
+	if (pinned == NULL) {
+		result = real(p);
+	} else if (!keep(pinned, p)) {
+		void *asked = gs_host_asked(p);
+
+		gsa_pinned_leave(pinned, (uint64_t)(uintptr_t)asked);
+		result = real(asked);
+		gsa_pinned_left(pinned, (uint64_t)(uintptr_t)asked, result == CUDA_SUCCESS);
+	}
+	if (result == CUDA_SUCCESS)
+		gs_note_host_free(p);
+	return result;
+}
+
+/* --- Questions about memory that is kept: as about memory that is no longer there. */
+
+CUresult gs_on_cuMemHostUnregister(struct gs_call *call, PFN_cuMemHostUnregister_v4000 real, void *p)
+{
+	(void)call;
+	return real(gs_host_asked(p));
+}
+
+CUresult gs_on_cuMemHostGetFlags(struct gs_call *call, PFN_cuMemHostGetFlags_v2030 real, unsigned int *pFlags, void *p)
+{
+	(void)call;
+	return real(pFlags, gs_host_asked(p));
+}
+
+CUresult gs_on_cuMemHostGetDevicePointer_v2(struct gs_call *call, PFN_cuMemHostGetDevicePointer_v3020 real,
+					    CUdeviceptr_v2 *pdptr, void *p, unsigned int Flags)
+{
+	(void)call;
+	return real(pdptr, gs_host_asked(p), Flags);
+}
