@@ -78,6 +78,10 @@ def describe():
     }
 
 
+def device_count():
+    return len(output_of(["nvidia-smi", "--list-gpus"]).splitlines())
+
+
 class Workplace:
     """The temporary folder of one gpu-check; each program runs in a subfolder, where its snapshots land."""
 

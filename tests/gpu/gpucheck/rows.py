@@ -227,6 +227,39 @@ def give_back(check):
     return check.run(machine.script("features.py") + ["give_back"]).lines("asked")[0]
 
 
+# --- two GPUs -----------------------------------------------------------------------------------------------------
+
+TWO_DEVICES = ["peer", "wrong_device", "processes", "all_reduce"]
+
+
+def try_two_devices(check, name, conf):
+    """None, or what went wrong; Skipped where there is one GPU."""
+    command = machine.script("two_devices.py") + [name]
+    if name == "all_reduce":
+        command = command[:1] + ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] + command[1:]
+    try:
+        run = check.run(command, conf=conf, environment={**machine.libraries_found(), "NCCL_NVLS_ENABLE": "0"}, good=(0, 77))
+    except Failed as failure:
+        return f"{name} with {conf}: {failure}"
+    if run.status == 77 or "one GPU" in run.output:
+        raise Skipped("one GPU")
+    return None
+
+
+@row("two-devices", 90, alone=True)
+def two_devices(check):
+    """One GPU's memory used by the other, under both ways to serve PyTorch. Tensors of torch:serve are not shared between
+    processes: PyTorch refuses that under the allocator which it asks for."""
+    if machine.device_count() < 2:
+        raise Skipped("one GPU")
+    cases = [(name, conf) for conf in ("torch:observe", "torch:serve") for name in TWO_DEVICES]
+    cases.remove(("processes", "torch:serve"))
+    problems = [problem for problem in (try_two_devices(check, *case) for case in cases) if problem]
+    if problems:
+        raise Failed(f"{len(problems)} of {len(cases)} cases\n" + "\n".join(problems))
+    return f"{len(cases)} cases hold: {', '.join(TWO_DEVICES)} under torch:observe and torch:serve"
+
+
 # --- counts against CUPTI -----------------------------------------------------------------------------------------
 
 COUNTED_PROGRAMS = {
