@@ -199,6 +199,27 @@ static void two_primaries(void)
 	printf("memory of the other one: %d\n", cuMemFree_v2(memory[1]));
 }
 
+/* Addresses of memory that is given back are no place for the program's own. */
+static void memory_goes(void)
+{
+	CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+	__typeof__(gpushim_trim) *trim;
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr memory;
+
+	*(void **)&trim = dlsym(RTLD_DEFAULT, "gpushim_trim");
+	NEED(cuMemAlloc_v2(&memory, 8 * BYTES));
+	NEED(cuMemFree_v2(memory));
+	NEED(cuCtxSynchronize());
+	if (trim != NULL)
+		trim(0, 0);
+	NEED(cuMemCreate(&handle, BYTES, &properties, 0));
+	memory = (memory + BYTES) & -(CUdeviceptr)BYTES;
+	printf("mapped there: %d\n", cuMemMap(memory, BYTES, 0, handle, 0));
+	NEED(cuMemRelease(handle));
+}
+
 static unsigned long recorded(void)
 {
 	sim_calls_fn *calls;
@@ -297,6 +318,8 @@ int main(int argc, char **argv)
 		wait_unseen();
 	if (strcmp(what, "two-primaries") == 0)
 		two_primaries();
+	if (strcmp(what, "memory") == 0)
+		memory_goes();
 	if (strcmp(what, "stream") == 0)
 		stream_ends();
 	if (strcmp(what, "stream-again") == 0)

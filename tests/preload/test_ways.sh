@@ -13,6 +13,8 @@ for way in context context-v2 release release-v2 reset reset-v2 green; do
 	same "a context ends, and its memory with it: $way" "$programs/drv_end_ways" $way
 	like "$way: the driver has no such memory" "$output" 'of the context that ended: 1'
 done
+same 'memory goes' "$programs/drv_end_ways" memory
+is 'memory goes, its addresses are nobody else'"'"'s' "$output" 'mapped there: 1'
 same 'two primary contexts, one ends' --devices 2 "$programs/drv_end_ways" two-primaries
 is 'two primary contexts: each has its own' "$output" 'memory of the context that ended: 1
 memory of the other one: 0'
