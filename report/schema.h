@@ -118,7 +118,7 @@ enum gs_snap_type {
 	X(meta, dump_wall_ns, DECIMAL, "when this was written, since 1970")                                            \
 	X(meta, monotonic_base_ns, DECIMAL, "CLOCK_MONOTONIC at the start: zero of the times in tables")               \
 	X(meta, elapsed_ns, COUNT, "from the start to the writing of this file")                                       \
-	X(meta, conf, TEXT, "GPUSHIM_ALLOC_CONF as given")                                                             \
+	X(meta, conf, TEXT, "GPUSHIM_ALLOC_CONF as given; empty unless paths:full")                                                             \
 	X(meta, settings, OBJECT, "each setting in force, by its name")
 
 #define GS_SNAP_KEYS_recording(X)                                                                                      \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/schema.h"
+#include "shim/snap/path_out.h"
 #include "shim/snap/settings_out.h"
 #include "shim/snap/table_out.h"
 
@@ -13,6 +14,7 @@ struct render {
 	const struct gs_snapshot_process *process;
 	const struct gs_gathered *gathered;
 	const struct gs_snapshot_source *source;
+	struct gs_paths paths;
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -48,18 +50,18 @@ static void meta_out(const struct render *render, const char *reason)
 	else
 		gs_json_null(json, GS_KEY(meta, rank));
 	gs_json_text(json, GS_KEY(meta, hostname), process->hostname);
-	gs_json_text(json, GS_KEY(meta, executable), process->executable);
+	gs_path_text(json, GS_KEY(meta, executable), process->executable, &render->paths);
 	gs_json_array_begin(json, GS_KEY(meta, command));
 	for (size_t at = 0; at < process->command_bytes; at += strlen(process->command + at) + 1)
-		gs_json_text(json, NULL, process->command + at);
+		gs_path_text(json, NULL, process->command + at, &render->paths);
 	gs_json_array_end(json);
-	gs_json_text(json, GS_KEY(meta, folder), process->folder);
+	gs_path_text(json, GS_KEY(meta, folder), process->folder, &render->paths);
 	gs_json_decimal(json, GS_KEY(meta, start_wall_ns), process->start_wall_ns);
 	gs_json_decimal(json, GS_KEY(meta, dump_wall_ns), process->dump_wall_ns);
 	gs_json_decimal(json, GS_KEY(meta, monotonic_base_ns), process->start_monotonic_ns);
 	gs_json_count(json, GS_KEY(meta, elapsed_ns), process->dump_monotonic_ns - process->start_monotonic_ns);
-	gs_json_text(json, GS_KEY(meta, conf), process->conf_text);
-	gs_settings_out(json, GS_KEY(meta, settings), render->source->conf);
+	gs_json_text(json, GS_KEY(meta, conf), render->paths.mode == GS_PATHS_FULL ? process->conf_text : "");
+	gs_settings_out(json, GS_KEY(meta, settings), render->source->conf, &render->paths);
 	gs_json_object_end(json);
 }
 
@@ -442,7 +444,8 @@ static uint64_t modules_cell(const void *user, size_t row, unsigned column)
 void gs_render(struct gs_json *json, const char *reason, const struct gs_snapshot_process *process,
 	       const struct gs_gathered *gathered, const struct gs_snapshot_source *source)
 {
-	const struct render state = {json, process, gathered, source}, *render = &state;
+	const struct gs_paths paths = {(enum gs_conf_paths)source->conf->paths, process->folder};
+	const struct render state = {json, process, gathered, source, paths}, *render = &state;
 	size_t string_count;
 
 	gs_json_object_begin(json, NULL);
@@ -463,7 +466,7 @@ void gs_render(struct gs_json *json, const char *reason, const struct gs_snapsho
 	string_count = source->string_count();
 	gs_json_array_begin(json, "strings");
 	for (size_t i = 0; i < string_count; i++)
-		gs_json_text(json, NULL, source->string_read((uint32_t)i));
+		gs_path_text(json, NULL, source->string_read((uint32_t)i), &render->paths);
 	gs_json_array_end(json);
 	gs_json_object_end(json);
 }

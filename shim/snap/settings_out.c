@@ -13,7 +13,7 @@ static void text_out(struct gs_json *json, const char *name, const struct gs_con
 	gs_json_text(json, name, value);
 }
 
-void gs_settings_out(struct gs_json *json, const char *key, const struct gs_conf *conf)
+void gs_settings_out(struct gs_json *json, const char *key, const struct gs_conf *conf, const struct gs_paths *paths)
 {
 	gs_json_object_begin(json, key);
 #define GS_CONF_U64(name, initial, min, max, help) gs_json_count(json, #name, conf->name);
@@ -22,7 +22,7 @@ void gs_settings_out(struct gs_json *json, const char *key, const struct gs_conf
 #define GS_CONF_ENUM(name, initial, values, help) text_out(json, #name, conf);
 #define GS_CONF_FLAGS(name, initial, values, help) text_out(json, #name, conf);
 #define GS_CONF_SIZE(name, initial, min, max, help) gs_json_count(json, #name, conf->name);
-#define GS_CONF_PATH(name, initial, help) gs_json_text(json, #name, conf->name);
+#define GS_CONF_PATH(name, initial, help) gs_path_text(json, #name, conf->name, paths);
 #include "shim/core/conf.def"
 	gs_json_object_end(json);
 }

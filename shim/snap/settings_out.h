@@ -4,8 +4,10 @@
 
 #include "shim/core/conf.h"
 #include "shim/snap/json_out.h"
+#include "shim/snap/path_out.h"
 
-/* Sizes and numbers as numbers; choices and lists as the text that GPUSHIM_ALLOC_CONF would give them. */
-void gs_settings_out(struct gs_json *json, const char *key, const struct gs_conf *conf);
+/* Sizes and numbers as numbers; choices and lists as the text that GPUSHIM_ALLOC_CONF would give them; paths as `paths`
+ * says. */
+void gs_settings_out(struct gs_json *json, const char *key, const struct gs_conf *conf, const struct gs_paths *paths);
 
 #endif

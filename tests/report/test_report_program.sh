@@ -36,6 +36,15 @@ is 'a missing folder is one line, and the program goes on' \
 	"$status $(sed "s|gpushim\.[0-9]*\.json|FILE|" <<<"$output" | sort | paste -sd '|')" \
 	"0 demo: results are right|gpushim: no snapshot $folder/none/FILE: no such folder"
 
+for paths in relative hash; do
+	mkdir "$folder/$paths"
+	(cd "$folder/$paths" && GPUSHIM_ALLOC_CONF=paths:$paths,snapshot_dir:$folder/$paths "$TOP/scripts/sim-run" --build "$BUILD" \
+		"$demo" >/dev/null 2>&1)
+	is "paths:$paths names no folder of this machine" \
+		"$(grep -cE "\"$folder|\"$TOP|\"$BUILD|\"/[a-z]" "$folder/$paths"/*.json)" 0
+	ok "paths:$paths: the report reads it" "$BUILD/gpushim-report" summary "$folder/$paths"/*.json
+done
+
 mkdir "$folder/off"
 GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/off,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" "$demo" >/dev/null 2>&1
 is 'snapshot:off writes none' "$(names "$folder/off")" ''
