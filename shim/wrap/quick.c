@@ -43,9 +43,9 @@ static struct gs_device *quick_begin(const struct gs_runtime *real, enum gs_quic
 {
 	struct gs_device *device;
 
-	if (real == NULL || gs_thread.quick_runtime != real || (gs_thread.quick_kinds >> kind & 1) == 0 || gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0 ||
-	    gs_thread.runtime_fn != 0 || atomic_load_explicit(&stopped, memory_order_relaxed) || gs_order_capturing() ||
-	    gs_order_broken())
+	if (real == NULL || gs_thread.quick_runtime != real || (gs_thread.quick_kinds >> kind & 1) == 0 ||
+	    gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0 || gs_thread.runtime_fn != 0 ||
+	    atomic_load_explicit(&stopped, memory_order_relaxed) || gs_order_capturing() || gs_order_broken())
 		return NULL;
 	gs_thread.inside = 1;
 	device = gs_device_current(ret_context);
