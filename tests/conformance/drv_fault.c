@@ -1,4 +1,5 @@
-/* Rule: an armed fault fails exactly the nth call of its function, once, without effect; its firing is counted. */
+/* Rule: an armed fault fails exactly the nth call of its function, once, without effect; its firing is counted. An error
+ * that breaks the context sticks to it, and comes before what an open capture would forbid. */
 #include "tests/conformance/rule_drv.h"
 
 int main(void)
@@ -7,6 +8,7 @@ int main(void)
 	sim_fault_fired_fn *fired;
 	sim_fault_arm_fn *arm;
 	CUdeviceptr pointer;
+	CUstream stream;
 
 	rule_start();
 	rule_simulator_only("fault injection");
@@ -23,5 +25,11 @@ int main(void)
 	WANT(after, before);
 	NEED(cuMemAlloc(&pointer, 64));
 	WANT(fired("cuMemAlloc_v2"), 1);
+
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	arm("cuMemsetD8Async", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+	WANT(cuMemsetD8Async(pointer, 0, 64, stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+	WANT(cuMemFree(pointer), CUDA_ERROR_ILLEGAL_ADDRESS);
 	return rule_broken;
 }

@@ -23,6 +23,9 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 WAYS = [(settings, "late") for settings in ("backend:vmm", "expandable_segments:False", "free_sync:never",
                                             "backend:cudamalloc", "snapshot:off", "torch:serve", "backend:off")]
 WAYS += [("backend:vmm", policy) for policy in ("in-order", "random", "starve", "priority")]
+# A scenario that leans on what a setting takes away cannot be the same as without the shim: of it only the other settings
+# are run. This one frees memory while a copy of it to the host is under way, and reads the copy after the free.
+LEANS_ON = {("rt_fault_memory", "copies"): "free_sync:never"}
 PARTS = 4 # of a scenario with the shim
 
 
@@ -91,6 +94,8 @@ class Sweep:
         for program in programs:
             for scenario in self.run(program, "late", None, ["list"])[0].splitlines():
                 for settings, policy in WAYS:
+                    if LEANS_ON.get((program, scenario)) == settings:
+                        continue
                     piece = (program, settings, policy, scenario)
                     if fnmatch.fnmatchcase("/".join(piece), self.only):
                         waiting.setdefault((program, policy, scenario), []).append(piece)
@@ -126,6 +131,8 @@ def main():
         shutil.rmtree(sweep.folder, ignore_errors=True)
     for name in sorted(set(sweep.unfinished)):
         print(f"unfinished: {name}")
+    for (program, scenario), settings in LEANS_ON.items():
+        print(f"left out: {program}/{settings}/{scenario}, which leans on what the setting takes away")
     print(f"full sweep: {pieces} pieces in {PARTS} parts each, {sweep.ended} parts ended, {sweep.faults} faults fired, "
           f"{sweep.points} own points, {sweep.wrong} wrong, {len(set(sweep.unfinished))} pieces unfinished; "
           f"{time.monotonic() - start:.0f} s, {options.jobs} at a time")

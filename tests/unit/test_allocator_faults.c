@@ -61,12 +61,16 @@ static void scenario(struct bench *bench)
 	assert_int_equal(bench_stats(bench)->live_count.now, 0);
 }
 
-static void fail_each_call(struct gsa_options options, int error)
+/* At the first places each of the errors has its turn, at the later ones, which are like them, one of them. */
+static void fail_each_call(struct gsa_options options, const int *errors, unsigned error_count)
 {
+	enum { FIRST_PLACES = 100 };
+	unsigned turn = 0;
 	unsigned at = 0;
 	unsigned fired;
 
 	do {
+		int error = errors[(at + turn) % error_count];
 		struct bench *bench = bench_open(options, 2 * GIB);
 
 		fake_fail(&bench->fake, FAKE_OP_COUNT, at, 1, error);
@@ -76,7 +80,8 @@ static void fail_each_call(struct gsa_options options, int error)
 		assert_int_equal(bench->fake.told_bytes, bench->fake.used_bytes);
 		fake_fail(&bench->fake, FAKE_OP_COUNT, 0, 0, GS_OK);
 		bench_close(bench);
-		at++;
+		turn = at < FIRST_PLACES ? (turn + 1) % error_count : 0;
+		at += turn == 0;
 	} while (fired > 0);
 	assert_true(at > 50);
 }
@@ -84,9 +89,7 @@ static void fail_each_call(struct gsa_options options, int error)
 static void a_call_fails_expandable(void **state)
 {
 	(void)state;
-	fail_each_call(fake_options(), GS_E_NO_MEMORY);
-	fail_each_call(fake_options(), GS_E_DRIVER);
-	fail_each_call(fake_options(), GS_E_FORBIDDEN);
+	fail_each_call(fake_options(), (const int[]){GS_E_NO_MEMORY, GS_E_DRIVER, GS_E_FORBIDDEN}, 3);
 }
 
 static void a_call_fails_fixed(void **state)
@@ -95,8 +98,7 @@ static void a_call_fails_fixed(void **state)
 
 	(void)state;
 	options.expandable = false;
-	fail_each_call(options, GS_E_NO_MEMORY);
-	fail_each_call(options, GS_E_DRIVER);
+	fail_each_call(options, (const int[]){GS_E_NO_MEMORY, GS_E_DRIVER}, 2);
 }
 
 static void a_call_fails_plain(void **state)
@@ -105,8 +107,7 @@ static void a_call_fails_plain(void **state)
 
 	(void)state;
 	options.use_vmm = false;
-	fail_each_call(options, GS_E_NO_MEMORY);
-	fail_each_call(options, GS_E_DRIVER);
+	fail_each_call(options, (const int[]){GS_E_NO_MEMORY, GS_E_DRIVER}, 2);
 }
 
 /* An unmap that fails while a growth is undone leaves memory mapped that nobody can use; it must stay untouched. */

@@ -148,7 +148,8 @@ CUresult sim_capture_find_stream(CUstream handle, bool per_thread, struct sim_st
 
 static bool forbids(const struct sim_capture *capture)
 {
-	if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->invalid)
+	if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->invalid ||
+	    capture->origin->ctx->sticky != CUDA_SUCCESS)
 		return false;
 	if (capture->thread == &self)
 		return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;

@@ -26,7 +26,8 @@ bool sim_capture_began_on(const struct sim_stream *stream);
 CUresult sim_capture_find_stream(CUstream handle, bool per_thread, struct sim_stream **ret_stream);
 
 /* The call is potentially unsafe in the sense of cuThreadExchangeStreamCaptureMode: not while the thread's mode and the
- * open captures forbid it. First thing in such a call. */
+ * open captures forbid it. First thing in such a call. A capture in a broken context can no longer be anything, and
+ * forbids nothing: what the context is stuck with comes first. */
 CUresult sim_capture_unsafe(void);
 
 /* The host is about to ask for the state of the stream, or of the whole context: not while that captures. */
