@@ -9,6 +9,7 @@ struct totals {
 	uint64_t asked_by_bytes[GSA_ORIGIN_COUNT];
 	uint64_t state_bytes[GSA_BLOCK_STATE_COUNT];
 	uint64_t state_count[GSA_BLOCK_STATE_COUNT];
+	uint64_t live_legacy_bytes;
 	uint64_t pool_bytes[GSA_ARENA_POOLS]; /* mapped_bytes of segments */
 	uint64_t mapped_bytes;                /* of all segments */
 	uint64_t lent_bytes;                  /* to stitched segments */
@@ -56,6 +57,7 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 		gsb_assert((block->asked_bytes > 0) != block->retired && block->asked_bytes <= block->size_bytes);
 		totals->asked_bytes += block->asked_bytes;
 		totals->asked_by_bytes[block->origin] += block->asked_bytes;
+		totals->live_legacy_bytes += block->origin == GSA_ORIGIN_LEGACY ? block->size_bytes : 0;
 		break;
 	case GSA_BLOCK_PENDING:
 		gsb_assert(in_bins(&block->tag->bins[block->segment->pool], block));
@@ -238,6 +240,7 @@ static void check_stats(const struct gsa_stats *stats, const struct totals *tota
 	gsb_assert(stats->reserved_bytes.now ==
 		   stats->rounded_bytes.now + stats->pending_bytes.now + stats->idle_bytes.now);
 	gsb_assert(stats->reserved_bytes.now == totals->mapped_bytes);
+	gsb_assert(stats->pool_bytes.now == totals->mapped_bytes - totals->live_legacy_bytes);
 #define CHECK_PEAK(name, text) gsb_assert(stats->name.now <= stats->name.peak);
 	GSA_GAUGES(CHECK_PEAK)
 #undef CHECK_PEAK

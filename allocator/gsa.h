@@ -175,6 +175,8 @@ struct gsa_gauge {
 struct gsa_stats {
 #define GSA_GAUGE_FIELD(name, text) struct gsa_gauge name;
 	GSA_GAUGES(GSA_GAUGE_FIELD)
+	struct gsa_gauge pool_bytes; /* reserved but for live blocks of cudaMalloc: what a memory pool would hold; its
+					peak is that of the times of allocations for the pool */
 #undef GSA_GAUGE_FIELD
 #define GSA_COUNTER_FIELD(name, text) uint64_t name;
 	GSA_COUNTERS(GSA_COUNTER_FIELD)
@@ -186,6 +188,10 @@ void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t 
 
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats);
 void gsa_stats_reset_peak(struct gsa *allocator);
+
+/* Of the figures of a memory pool: the peak of allocated_async_bytes, and of pool_bytes. */
+void gsa_stats_reset_pool_used(struct gsa *allocator);
+void gsa_stats_reset_pool_held(struct gsa *allocator);
 
 enum gsa_block_state {
 	GSA_BLOCK_LIVE,

@@ -35,6 +35,10 @@ static inline void move(struct gsa_stats *stats, const struct gsa_block *block, 
 		return;
 	}
 	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
+	if (block->state != GSA_BLOCK_LIVE)
+		stats->pool_bytes.now += enter ? block->size_bytes : -block->size_bytes;
+	else if (block->origin == GSA_ORIGIN_ASYNC)
+		gauge_move(&stats->pool_bytes, enter, block->size_bytes);
 }
 
 void gsa_stats_enter(struct gsa *allocator, const struct gsa_block *block)
@@ -70,5 +74,20 @@ void gsa_stats_reset_peak(struct gsa *allocator)
 #define RESET_PEAK(name, text) allocator->stats.name.peak = allocator->stats.name.now;
 	GSA_GAUGES(RESET_PEAK)
 #undef RESET_PEAK
+	allocator->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
+	gsb_lock_release(&allocator->lock);
+}
+
+void gsa_stats_reset_pool_used(struct gsa *allocator)
+{
+	gsb_lock_acquire(&allocator->lock);
+	allocator->stats.allocated_async_bytes.peak = allocator->stats.allocated_async_bytes.now;
+	gsb_lock_release(&allocator->lock);
+}
+
+void gsa_stats_reset_pool_held(struct gsa *allocator)
+{
+	gsb_lock_acquire(&allocator->lock);
+	allocator->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }

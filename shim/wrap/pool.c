@@ -1,4 +1,10 @@
-/* Memory pools: the default pool of a device is ours; its figures are those of both. */
+/* Memory pools: the default pool of a device is ours; its figures are those of both, the driver's part being mostly
+ * nothing. Other pools are the driver's.
+ *
+ * What the pool holds is all that we hold but live blocks of cudaMalloc: freed memory of theirs serves it too. The
+ * release threshold is the driver's to keep and has no meaning to us: what is idle stays until it is trimmed or wanted
+ * elsewhere. Memory comes from another stream only when it is known to be idle, so there is never a dependency to hide,
+ * whatever REUSE_* says (H7). Graphs have their memory from the driver, and so their figures. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
@@ -35,10 +41,10 @@ CUresult gs_on_cuMemPoolGetAttribute(struct gs_call *call, PFN_cuMemPoolGetAttri
 		*bytes += stats.allocated_async_bytes.peak;
 		break;
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-		*bytes += stats.reserved_bytes.now;
+		*bytes += stats.pool_bytes.now;
 		break;
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-		*bytes += stats.reserved_bytes.peak;
+		*bytes += stats.pool_bytes.peak;
 		break;
 	default:
 		break;
@@ -53,10 +59,22 @@ CUresult gs_on_cuMemPoolSetAttribute(struct gs_call *call, PFN_cuMemPoolSetAttri
 	struct gs_device *device = default_pool_device(pool);
 
 	(void)call;
-	if (result == CUDA_SUCCESS && device != NULL &&
-	    (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH))
-		gsa_stats_reset_peak(device->allocator);
+	if (result == CUDA_SUCCESS && device != NULL && attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+		gsa_stats_reset_pool_used(device->allocator);
+	if (result == CUDA_SUCCESS && device != NULL && attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+		gsa_stats_reset_pool_held(device->allocator);
 	return result;
+}
+
+/* What a pool keeps counts the memory in use, what the allocator keeps does not. */
+static void trim(const struct gs_device *device, uint64_t keep_bytes)
+{
+	struct gsa_stats stats;
+	uint64_t used_bytes;
+
+	gsa_stats_read(device->allocator, &stats);
+	used_bytes = stats.pool_bytes.now - stats.idle_bytes.now - stats.pending_bytes.now;
+	gsa_trim(device->allocator, keep_bytes > used_bytes ? keep_bytes - used_bytes : 0);
 }
 
 CUresult gs_on_cuMemPoolTrimTo(struct gs_call *call, PFN_cuMemPoolTrimTo_v11020 real, CUmemoryPool pool,
@@ -67,7 +85,7 @@ CUresult gs_on_cuMemPoolTrimTo(struct gs_call *call, PFN_cuMemPoolTrimTo_v11020 
 
 	(void)call;
 	if (result == CUDA_SUCCESS && device != NULL && !gs_order_capturing())
-		gsa_trim(device->allocator, minBytesToKeep);
+		trim(device, minBytesToKeep);
 	return result;
 }
 
@@ -113,3 +131,19 @@ CUresult gs_on_cuMemSetMemPool(struct gs_call *call, PFN_cuMemSetMemPool_v13000 
 	return result;
 }
 #endif
+
+/* The device that had it for its current pool is back at its default one. */
+CUresult gs_on_cuMemPoolDestroy(struct gs_call *call, PFN_cuMemPoolDestroy_v11020 real, CUmemoryPool pool)
+{
+	CUresult result = real(pool);
+
+	(void)call;
+	for (CUdevice ordinal = 0; result == CUDA_SUCCESS && ordinal < gs_device_count(); ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+		CUmemoryPool current = NULL;
+
+		if (device != NULL && gs_driver.cuDeviceGetMemPool(&current, ordinal) == CUDA_SUCCESS)
+			atomic_store(&device->default_is_current, current == device->default_pool);
+	}
+	return result;
+}
