@@ -49,6 +49,15 @@ uint64_t gpushim_trim(int device, uint64_t keep_bytes);
  * path_bytes. Holds no lock of the allocator while writing. */
 int gpushim_snapshot(char *path, size_t path_bytes);
 
+/* Memory in the order of a stream, for PyTorch:
+ *
+ *     allocator = torch.cuda.memory.CUDAPluggableAllocator("libgpushim.so", "gpushim_torch_malloc", "gpushim_torch_free")
+ *
+ * stream is a CUstream or cudaStream_t. As cudaMallocAsync and cudaFreeAsync, so on a stream that captures it is memory of
+ * the graph. The device's primary context must exist; it need not be current. NULL: no memory, or a bad argument. */
+void *gpushim_torch_malloc(ptrdiff_t size_bytes, int device, void *stream);
+void gpushim_torch_free(void *memory, ptrdiff_t size_bytes, int device, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

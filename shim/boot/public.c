@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "shim/api/cuda.h"
+#include "shim/api/call.h"
+#include "shim/api/driver.h"
 #include "shim/base/err.h"
 #include "shim/core/device.h"
 #include "shim/core/host.h"
@@ -75,4 +76,53 @@ GS_EXPORT int gpushim_snapshot(char *path, size_t path_bytes)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return GS_E_NOT_FOUND;
 	return gs_snapshot_write(GS_SNAPSHOT_AT_REQUEST, path, path_bytes);
+}
+
+/* Makes the device current for a call of the program's; false: it has no context yet. Its context may be one that we
+ * have not seen made: the library may have been loaded late. */
+static bool device_enter(int ordinal, bool *ret_pushed)
+{
+	CUcontext primary;
+	CUdevice current;
+	unsigned int flags;
+	int active = 0;
+	bool entered;
+
+	*ret_pushed = false;
+	if (!gs_call_ready())
+		return false;
+	if (gs_driver.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == ordinal)
+		return true;
+	if (gs_driver.cuDevicePrimaryCtxGetState(ordinal, &flags, &active) != CUDA_SUCCESS || !active ||
+	    gs_driver.cuDevicePrimaryCtxRetain(&primary, ordinal) != CUDA_SUCCESS)
+		return false;
+	entered = gs_context_enter(primary, ret_pushed);
+	gs_driver.cuDevicePrimaryCtxRelease_v2(ordinal);
+	return entered;
+}
+
+GS_EXPORT void *gpushim_torch_malloc(ptrdiff_t size_bytes, int ordinal, void *stream)
+{
+	PFN_cuMemAllocAsync_v11020 alloc = (PFN_cuMemAllocAsync_v11020)gs_fn_info[GS_FN_cuMemAllocAsync].entry;
+	CUdeviceptr address = 0;
+	bool pushed;
+
+	if (size_bytes <= 0 || !device_enter(ordinal, &pushed))
+		return NULL;
+	if (alloc(&address, (size_t)size_bytes, stream) != CUDA_SUCCESS)
+		address = 0;
+	gs_context_leave(pushed);
+	return (void *)(uintptr_t)address;
+}
+
+GS_EXPORT void gpushim_torch_free(void *memory, ptrdiff_t size_bytes, int ordinal, void *stream)
+{
+	PFN_cuMemFreeAsync_v11020 free = (PFN_cuMemFreeAsync_v11020)gs_fn_info[GS_FN_cuMemFreeAsync].entry;
+	bool pushed;
+
+	(void)size_bytes;
+	if (memory == NULL || !device_enter(ordinal, &pushed))
+		return;
+	free((CUdeviceptr)(uintptr_t)memory, stream);
+	gs_context_leave(pushed);
 }

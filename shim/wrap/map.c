@@ -38,13 +38,6 @@ CUresult gs_on_cuMemSetAccess(struct gs_call *call, PFN_cuMemSetAccess_v10020 re
 	return is_ours(ptr) ? CUDA_ERROR_INVALID_VALUE : real(ptr, size, desc, count);
 }
 
-CUresult gs_on_cuMemGetAccess(struct gs_call *call, PFN_cuMemGetAccess_v10020 real, unsigned long long *flags,
-			      const CUmemLocation_v1 *location, CUdeviceptr_v2 ptr)
-{
-	(void)call;
-	return is_ours(ptr) ? CUDA_ERROR_INVALID_VALUE : real(flags, location, ptr);
-}
-
 CUresult gs_on_cuMemRetainAllocationHandle(struct gs_call *call, PFN_cuMemRetainAllocationHandle_v11000 real,
 					   CUmemGenericAllocationHandle_v1 *handle, void *addr)
 {

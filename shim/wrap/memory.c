@@ -5,6 +5,14 @@
  * is open everything goes to the driver: cudaMalloc is refused there or not by the driver's own rules, and
  * stream-ordered allocations become nodes of the graph (H9).
  *
+ * So what a graph allocates is the driver's own graph memory, and we build no pools for graphs. It is exact: such memory
+ * has an address before it exists, lives from launch to launch, is freed by a node, by the program or by the next launch,
+ * and outlives the graph with its executables; programs see the nodes and count them. And it costs nothing: graphs that
+ * do not run at the same time share what is behind their addresses, so many shapes take what the largest takes, where a
+ * private pool for each would take the sum (H10). PyTorch's own allocator makes its private pools of cudaMalloc in
+ * relaxed mode, which is a plain allocation then as ever. What is freed to us meanwhile waits until the capture has
+ * ended.
+ *
  * Memory that an allocator holds never reaches the driver's own free: what is not the start of a live block there
  * (freed already, perhaps by another thread meanwhile; an address inside) is refused, as the driver refuses it. Of a
  * plain allocation that we cache the driver does not know that the program has freed it. */

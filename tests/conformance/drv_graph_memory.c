@@ -77,6 +77,22 @@ static void freed_inside(void)
 	NEED(cuGraphDestroy(graph));
 }
 
+/* The graph may go before its executable is launched. */
+static void graph_gone(void)
+{
+	CUgraphExec exec;
+	CUdeviceptr memory;
+	CUgraph graph = captured(&memory, 9, true);
+
+	NEED(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	NEED(cuGraphDestroy(graph));
+	for (int round = 0; round < 3; round++)
+		NEED(cuGraphLaunch(exec, stream));
+	NEED(cuStreamSynchronize(stream));
+	WANT(cuMemFreeAsync(memory, stream), CUDA_ERROR_INVALID_VALUE);
+	NEED(cuGraphExecDestroy(exec));
+}
+
 static void freed_by_launch(void)
 {
 	CUgraphExec exec;
@@ -164,6 +180,7 @@ int main(void)
 	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	not_freed();
 	freed_inside();
+	graph_gone();
 	freed_by_launch();
 	freed_by_another_graph();
 	figures();

@@ -100,6 +100,7 @@ static void refused(CUdeviceptr block)
 	printf(", give addresses back %d", cuMemAddressFree(start, GRANULE));
 	printf(", set access %d", cuMemSetAccess(start, GRANULE, &access, 1));
 	printf(", get access %d", cuMemGetAccess(&flags, &here, block));
+	printf(" of %llu", flags);
 	if (cuMemCreate(&mine, GRANULE, &properties, 0) == CUDA_SUCCESS) {
 		printf(", map %d", cuMemMap(start, GRANULE, 0, mine, 0));
 		cuMemRelease(mine);

@@ -54,4 +54,11 @@ for policy in late random; do
 	is "captures beside threads that move memory, $policy" "$(cat "$folder/out")" \
 		'0 captures went wrong, 0 words wrong, served 1'
 done
+
+# Memory of graphs is the driver's own, so it is what it is without the shim: freed memory serves the rest of the capture,
+# shapes share what only one of them uses, a failed capture leaks nothing, and all of it lives as long as it has to.
+for situation in shapes inside several failed outlives legacy; do
+	same "memory of graphs: $situation (H7, H10)" "$programs/rt_capture_memory" $situation
+	is "memory of graphs: $situation, nothing said" "$said" ''
+done
 done_testing

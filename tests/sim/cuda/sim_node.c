@@ -193,7 +193,9 @@ void sim_node_copy(struct sim_node *node, const struct sim_node *from)
 void sim_node_clear(struct sim_node *node)
 {
 	if (node->memory) {
-		if (node->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE && node->memory->freer == node->graph)
+		/* An executable of the graph that made it may still be launched. */
+		if (node->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE && node->memory->freer == node->graph &&
+		    node->memory->graph != node->graph)
 			node->memory->freer = NULL;
 		sim_graph_memory_put(node->memory);
 	}

@@ -325,9 +325,12 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 		return CUDA_ERROR_INVALID_VALUE;
 	SIM_TRY(sim_device_get(location->id, &device));
 	range = sim_range_find(pointer);
-	if (!range || range->kind != SIM_RANGE_VMM)
+	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
-	*flags = range->access[location->id];
+	if (range->kind == SIM_RANGE_VMM)
+		*flags = range->access[location->id];
+	else
+		*flags = device == range->device ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
 }
 
