@@ -100,7 +100,7 @@ int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret
 /* The address lies in memory that the allocator holds, live or free: the driver must not be asked to free it. */
 bool gsa_holds(struct gsa *allocator, uint64_t address);
 
-/* The address lies among those that the allocator has reserved, with memory or without. */
+/* The address lies among those that the allocator has reserved for its pools, with memory or without. */
 bool gsa_reserves(struct gsa *allocator, uint64_t address);
 
 /* Physical handles behind a live block, from the one that holds the address to the last, in address order: for export

@@ -117,12 +117,12 @@ GS_EXPORT void *gpushim_torch_malloc(ptrdiff_t size_bytes, int ordinal, void *st
 
 GS_EXPORT void gpushim_torch_free(void *memory, ptrdiff_t size_bytes, int ordinal, void *stream)
 {
-	PFN_cuMemFreeAsync_v11020 free = (PFN_cuMemFreeAsync_v11020)gs_fn_info[GS_FN_cuMemFreeAsync].entry;
+	PFN_cuMemFreeAsync_v11020 give = (PFN_cuMemFreeAsync_v11020)gs_fn_info[GS_FN_cuMemFreeAsync].entry;
 	bool pushed;
 
 	(void)size_bytes;
 	if (memory == NULL || !device_enter(ordinal, &pushed))
 		return;
-	free((CUdeviceptr)(uintptr_t)memory, stream);
+	give((CUdeviceptr)(uintptr_t)memory, stream);
 	gs_context_leave(pushed);
 }

@@ -48,7 +48,7 @@ struct gs_device *gs_device_free(uint64_t address, const struct gsa_stream *stre
 /* The address lies in memory that some allocator holds, live or free. */
 bool gs_device_holds(uint64_t address);
 
-/* The address lies among those that some allocator has reserved, with memory or without. */
+/* The address lies among those that some allocator has reserved for its pools, with memory or without. */
 bool gs_device_reserves(uint64_t address);
 
 /* Gives the idle memory of all devices, and pinned host memory that is kept, back to the driver, which has none left

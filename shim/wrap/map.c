@@ -9,7 +9,7 @@ static bool is_ours(CUdeviceptr address)
 {
 	struct gsa_block_info block;
 
-	return gs_device_reserves(address) || gs_ipc_find(address, &block);
+	return gs_device_reserves(address) || gs_device_holds(address) || gs_ipc_find(address, &block);
 }
 
 CUresult gs_on_cuMemMap(struct gs_call *call, PFN_cuMemMap_v10020 real, CUdeviceptr_v2 ptr, size_t size, size_t offset,
