@@ -6,6 +6,19 @@
 /* No device has more: keeps sums of sizes from wrapping. */
 #define SIZE_MAX_BYTES (1ull << 46)
 
+/* The next of the divisions between two powers of two, as PyTorch counts them: of sizes above as many units. */
+static uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
+{
+	uint64_t divisions = allocator->options.roundup_divisions;
+
+	if (divisions > 1 && size_bytes > divisions * GSA_ROUND_BYTES) {
+		uint64_t floor_bytes = 1ull << (63 - __builtin_clzll(size_bytes));
+
+		size_bytes = gsa_round_up(size_bytes, floor_bytes >> (63 - __builtin_clzll(divisions)));
+	}
+	return gsa_round_up(size_bytes, GSA_ROUND_BYTES);
+}
+
 /* GS_E_NOT_FOUND: neither served nor refused. */
 static int serve_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_want *want,
 		      struct gsa_block_info *ret_block)
@@ -19,7 +32,7 @@ static int serve_held(struct gsa *allocator, const struct gsa_request *request, 
 		return GS_E_NO_MEMORY;
 	if (request->plain)
 		return GS_E_NOT_FOUND;
-	want->size_bytes = gsa_round_up(request->size_bytes, GSA_ROUND_BYTES);
+	want->size_bytes = round_size(allocator, request->size_bytes);
 	want->pool = want->size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
 	gsb_lock_acquire(&allocator->lock);
 	error = gsa_live_serve(allocator, want, ret_block);

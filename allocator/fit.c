@@ -83,6 +83,19 @@ static struct gsa_block *run_fit(struct gsa_tag *tag, const struct gsa_want *wan
 	return best;
 }
 
+/* PyTorch's max_split_size_mb: a block above it serves whole, or not at all. */
+static struct gsa_block *uncut(const struct gsa *allocator, struct gsa_block *block, uint64_t *size_bytes)
+{
+	uint64_t most_bytes = allocator->options.max_split_bytes;
+
+	if (block == NULL || block->size_bytes <= most_bytes || block->size_bytes == *size_bytes)
+		return block;
+	if (*size_bytes < most_bytes || block->size_bytes - *size_bytes >= GSA_SPLIT_WASTE_BYTES)
+		return NULL;
+	*size_bytes = block->size_bytes;
+	return block;
+}
+
 static bool changes_stream(const struct gsa_block *block, const struct gsa_request *request)
 {
 	return block->state == GSA_BLOCK_IDLE && block->freed_on != 0 &&
@@ -94,11 +107,14 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 	const struct gsa_request *request = want->request;
 	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
 	struct gsa_block *best = gsa_bins_fit(&allocator->idle[want->pool], want->size_bytes);
+	bool cuts_little = allocator->options.max_split_bytes != 0 && !allocator->options.expandable;
 	uint64_t size_bytes = want->size_bytes;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	if (tag != NULL)
 		best = smaller(best, gsa_bins_fit(&tag->bins[want->pool], size_bytes));
+	if (cuts_little)
+		best = uncut(allocator, best, &size_bytes);
 	if (best == NULL && !request->lasting) {
 		best = whole_fit(&allocator->idle[GSA_POOL_PLAIN], request, size_bytes);
 		if (tag != NULL)
@@ -106,7 +122,7 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 		if (best != NULL)
 			size_bytes = best->size_bytes;
 	}
-	if (best == NULL && tag != NULL)
+	if (best == NULL && tag != NULL && !cuts_little)
 		best = run_fit(tag, want);
 	if (best == NULL) {
 		best = gsa_stitch_take(allocator, want);

@@ -68,13 +68,16 @@ static bool choose_hole(struct gsa *allocator, const struct gsa_want *want, stru
 	return best.hole != NULL;
 }
 
-static uint64_t step_bytes(const struct gsa *allocator, enum gsa_pool pool)
+static uint64_t step_bytes(const struct gsa *allocator, const struct gsa_want *want)
 {
 	uint64_t unit = allocator->options.granularity_bytes;
-	uint64_t bytes = allocator->mapped_bytes[pool] / GSA_STEP_SHARE;
+	uint64_t bytes = allocator->mapped_bytes[want->pool] / GSA_STEP_SHARE;
+	uint64_t least_bytes = allocator->options.large_segment_bytes;
 
 	if (bytes > GSA_STEP_MAX_BYTES)
 		bytes = GSA_STEP_MAX_BYTES;
+	if (want->pool == GSA_POOL_LARGE && want->size_bytes <= least_bytes / 2 && bytes < least_bytes)
+		bytes = least_bytes;
 	return bytes < unit ? unit : bytes / unit * unit;
 }
 
@@ -261,8 +264,8 @@ static uint64_t amount(const struct gsa *allocator, const struct gsa_want *want,
 {
 	uint64_t bytes = place->least_bytes;
 
-	if (generous && bytes < step_bytes(allocator, want->pool))
-		bytes = step_bytes(allocator, want->pool);
+	if (generous && bytes < step_bytes(allocator, want))
+		bytes = step_bytes(allocator, want);
 	return bytes < place->hole->size_bytes ? bytes : place->hole->size_bytes;
 }
 

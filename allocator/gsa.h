@@ -30,6 +30,12 @@ struct gsa_options {
 	uint64_t limit_bytes;        /* most physical memory to hold; 0 = no limit of ours */
 	bool use_vmm;                /* false: every segment is a plain driver allocation, cached whole */
 	bool expandable;             /* false: a fixed segment a growth, one handle each */
+
+	/* As PyTorch's settings of these names; 0: off. */
+	uint64_t max_split_bytes;     /* fixed segments: larger blocks are not cut */
+	uint64_t large_segment_bytes; /* least growth for requests above GSA_SMALL_BYTES and up to half of this */
+	uint64_t collect_bytes;       /* before holding more, idle memory above this goes back */
+	unsigned roundup_divisions;   /* sizes are rounded up to as many steps between powers of two */
 };
 
 enum gsa_origin {
@@ -138,6 +144,10 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
 /* Gives idle physical memory back to the driver until at most keep_bytes are held idle. Records and polls fences first;
  * does not wait for the device. Returns the bytes given back. */
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes);
+
+/* Called now and then, with no capture open: gives back as much as has been free all the time for age_ns, or, low, for
+ * the last second of it: nobody wanted it meanwhile. Returns the bytes given back. */
+uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low);
 
 /* Blocks the host until everything freed so far is idle. False when that cannot be had now. */
 bool gsa_wait(struct gsa *allocator);

@@ -37,6 +37,8 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
 		    struct gsa_block_info *ret_info)
 {
+	uint64_t free_bytes;
+
 	block->state = GSA_BLOCK_LIVE;
 	block->asked_bytes = request->size_bytes;
 	block->owner = request->owner;
@@ -48,6 +50,9 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 	block->stack = request->stack;
 	block->thread = request->thread;
 	gsa_stats_enter(allocator, block);
+	free_bytes = allocator->stats.pending_bytes.now + allocator->stats.idle_bytes.now;
+	if (free_bytes < allocator->least_free_bytes)
+		allocator->least_free_bytes = free_bytes;
 	allocator->stats.allocs++;
 	gsa_live_describe(block, ret_info);
 }

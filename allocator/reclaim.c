@@ -57,7 +57,7 @@ static uint64_t read_idle(struct gsa *allocator)
 	return stats.idle_bytes.now;
 }
 
-static uint64_t trim(struct gsa *allocator, uint64_t keep_bytes)
+uint64_t gsa_reclaim_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	return gsa_plain_trim(allocator, keep_bytes) + gsa_evict_trim(allocator, keep_bytes);
 }
@@ -71,11 +71,27 @@ static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want,
 	if (error != GS_E_NOT_FOUND)
 		return error;
 	error = GS_E_NO_MEMORY;
-	if (idle_bytes > lack_bytes && trim(allocator, idle_bytes - lack_bytes) > 0)
+	if (idle_bytes > lack_bytes && gsa_reclaim_trim(allocator, idle_bytes - lack_bytes) > 0)
 		error = serve_new(allocator, want, ret_info);
-	if (error == GS_E_NO_MEMORY && trim(allocator, 0) > 0)
+	if (error == GS_E_NO_MEMORY && gsa_reclaim_trim(allocator, 0) > 0)
 		error = serve_new(allocator, want, ret_info);
 	return error;
+}
+
+/* PyTorch's garbage_collection_threshold. */
+static void collect(struct gsa *allocator, const struct gsa_want *want)
+{
+	uint64_t most_bytes = allocator->options.collect_bytes, held_bytes, idle_bytes;
+	struct gsa_stats stats;
+
+	if (most_bytes == 0)
+		return;
+	gsa_stats_read(allocator, &stats);
+	held_bytes = stats.reserved_bytes.now + gsa_round_up(want->size_bytes, allocator->options.granularity_bytes);
+	idle_bytes = stats.idle_bytes.now;
+	if (held_bytes > most_bytes && idle_bytes > 0)
+		gsa_reclaim_trim(allocator,
+				 idle_bytes > held_bytes - most_bytes ? idle_bytes - (held_bytes - most_bytes) : 0);
 }
 
 /* Pending memory is worth waiting for when there may be a block or a handle in it that is enough. */
@@ -151,8 +167,10 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 	gsa_share_sweep(allocator);
 	if (want->pool != GSA_POOL_PLAIN)
 		error = serve_pending(allocator, want, ret_info);
-	if (error == GS_E_NOT_FOUND)
+	if (error == GS_E_NOT_FOUND) {
+		collect(allocator, want);
 		error = serve_new(allocator, want, ret_info);
+	}
 	if (error != GS_E_NO_MEMORY)
 		return error;
 	gsa_fences_gather(allocator, 0);
@@ -175,5 +193,5 @@ uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	gsa_fences_gather(allocator, 0);
 	gsa_share_sweep(allocator);
-	return trim(allocator, keep_bytes);
+	return gsa_reclaim_trim(allocator, keep_bytes);
 }

@@ -91,6 +91,9 @@
 
 #define GSA_TAG_BUCKETS 64u
 
+/* max_split: a block that is not cut serves a request that wastes less than this of it. */
+#define GSA_SPLIT_WASTE_BYTES (20ull << 20)
+
 /* Kinds of memory that are never mixed. The blocks of the first two are cut and merged; plain ones stay whole. */
 enum gsa_pool { GSA_POOL_LARGE, GSA_POOL_SMALL, GSA_POOL_PLAIN, GSA_POOL_COUNT };
 #define GSA_ARENA_POOLS 2 /* the first two */
@@ -240,6 +243,12 @@ struct gsa {
 	uint64_t alloc_serial;
 	uint64_t free_serial;
 	struct gsa_stats stats;
+
+	/* Pending and idle bytes, for gsa_purge: the least since the last look, and since age_since_ns up to that look. */
+	uint64_t least_free_bytes;
+	uint64_t least_aged_bytes;
+	uint64_t look_ns; /* 0: not looked yet */
+	uint64_t age_since_ns;
 
 	struct gsb_slab block_slab;
 	struct gsb_slab segment_slab;

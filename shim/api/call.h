@@ -7,6 +7,7 @@
 #include "shim/api/fn.h"
 #include "shim/core/counter.h"
 #include "shim/core/mode.h"
+#include "shim/core/purge.h"
 #include "shim/core/thread.h"
 #include "shim/snap/trigger.h"
 
@@ -59,6 +60,8 @@ static inline void gs_call_end(const struct gs_call *call, CUresult result, bool
 	gs_counter_add(call->fn, end_ticks - call->start_ticks);
 	if (__builtin_expect(gs_trigger_is_due(end_ticks), 0))
 		gs_trigger_fire(end_ticks);
+	if (__builtin_expect(result == CUDA_SUCCESS && gs_purge_is_due(end_ticks), 0))
+		gs_purge_look(end_ticks);
 	gs_thread.inside = 0;
 }
 

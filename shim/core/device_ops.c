@@ -431,8 +431,7 @@ const struct gsa_ops gs_device_ops = {
     .on_segment = op_on_segment,
 };
 
-/* The smallest of the limits that were set; 0 = none. */
-static uint64_t limit_for(const struct gs_device *device)
+uint64_t gs_device_limit(const struct gs_device *device)
 {
 	uint64_t limit = gs_conf.memory_limit;
 
@@ -452,9 +451,13 @@ int gs_device_bind(struct gs_device *device)
 	struct gsa_options options = {
 	    .arena_bytes = device->total_bytes * 2 & ~(device->granularity_bytes - 1),
 	    .granularity_bytes = device->granularity_bytes != 0 ? device->granularity_bytes : 2u << 20,
-	    .limit_bytes = limit_for(device),
+	    .limit_bytes = gs_device_limit(device),
 	    .use_vmm = device->vmm && gs_conf.backend == GS_BACKEND_VMM,
 	    .expandable = gs_conf.expandable_segments,
+	    .max_split_bytes = gs_conf.max_split_size_mb << 20,
+	    .large_segment_bytes = gs_conf.large_segment_size_mb << 20,
+	    .collect_bytes = (uint64_t)((double)gs_device_limit(device) * gs_conf.garbage_collection_threshold),
+	    .roundup_divisions = (unsigned)gs_conf.roundup_power2_divisions,
 	};
 
 	if (event_slab.node_bytes == 0) {

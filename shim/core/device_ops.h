@@ -10,6 +10,9 @@ CUmemAllocationProp gs_device_properties(CUdevice device);
 /* The fences are over all devices, whichever is given. */
 extern const struct gsa_ops gs_device_ops;
 
+/* The smallest of the limits that were set; 0 = none. */
+uint64_t gs_device_limit(const struct gs_device *device);
+
 /* Creates device->allocator from the configuration. Makes no driver call. */
 int gs_device_bind(struct gs_device *device);
 

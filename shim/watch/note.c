@@ -6,12 +6,16 @@
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
 #include "shim/base/log.h"
+#include "shim/base/memory.h"
 #include "shim/base/os.h"
 #include "shim/base/text.h"
 #include "shim/core/conf.h"
+#include "shim/core/host.h"
 #include "shim/snap/snapshot.h"
 #include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
+#include "shim/core/device_ops.h"
+#include "shim/watch/live_top.h"
 #include "shim/watch/ring.h"
 
 #define HOST_DEVICE 255 /* in events and tracked addresses */
@@ -136,11 +140,31 @@ void gs_note_tensor_free(const void *address)
 	untrack(GS_LIVE_TENSOR, GS_EVENT_TENSOR_FREE, (uint64_t)(uintptr_t)address);
 }
 
+/* What the device has given away and we do not know of: other processes', and the driver's own for contexts and code. */
+static void add_others(struct gsb_text *text, const struct gs_device *device, uint64_t used_bytes, uint64_t held_bytes)
+{
+	held_bytes += gs_live_total(GS_LIVE_DRIVER, (uint8_t)device->device).bytes;
+	held_bytes += gs_live_total(GS_LIVE_HANDLE, (uint8_t)device->device).bytes;
+	gsb_text_add(text, ", with other processes and the driver ");
+	gsb_text_add_bytes(text, used_bytes > held_bytes ? used_bytes - held_bytes : 0);
+}
+
+static void add_limit(struct gsb_text *text, const struct gs_device *device, uint64_t size_bytes, uint64_t held_bytes)
+{
+	uint64_t limit_bytes = gs_device_limit(device);
+
+	if (limit_bytes == 0 || held_bytes + size_bytes <= limit_bytes)
+		return;
+	gsb_text_add(text, ", limit ");
+	gsb_text_add_bytes(text, limit_bytes);
+	gsb_text_add(text, " (memory_limit or per_process_memory_fraction)");
+}
+
 static void say_out_of_memory(const struct gs_device *device, uint64_t size_bytes)
 {
 	size_t free_bytes = 0, total_bytes = 0;
 	struct gsa_stats stats;
-	char line[256];
+	char line[1024];
 	struct gsb_text text;
 
 	gsb_text_init(&text, line, sizeof(line));
@@ -151,12 +175,16 @@ static void say_out_of_memory(const struct gs_device *device, uint64_t size_byte
 	gsb_text_add_bytes(&text, stats.allocated_bytes.now);
 	gsb_text_add(&text, ", held free ");
 	gsb_text_add_bytes(&text, stats.pending_bytes.now + stats.idle_bytes.now);
+	gs_live_top_add_hole(&text, device->allocator);
 	if (gs_driver.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
 		gsb_text_add(&text, ", free on the device ");
 		gsb_text_add_bytes(&text, free_bytes);
 		gsb_text_add(&text, " of ");
 		gsb_text_add_bytes(&text, total_bytes);
+		add_others(&text, device, total_bytes - free_bytes, stats.reserved_bytes.now);
 	}
+	add_limit(&text, device, size_bytes, stats.reserved_bytes.now);
+	gs_live_top_add_places(&text, device->allocator);
 	gsb_log(GSB_LOG_WARN, "%s", line);
 }
 
@@ -169,6 +197,44 @@ void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *d
 	if (atomic_flag_test_and_set(&said))
 		return;
 	say_out_of_memory(device, size_bytes);
+	if (gs_conf.snapshot & GS_SNAPSHOT_OOM)
+		gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
+}
+
+static void say_out_of_host_memory(uint64_t size_bytes)
+{
+	struct gsb_memory memory = gsb_memory_read();
+	struct gsa_pinned *pinned = gs_host_known();
+	struct gsa_pinned_stats stats = {0};
+	char line[512];
+	struct gsb_text text;
+
+	gsb_text_init(&text, line, sizeof(line));
+	if (pinned != NULL)
+		gsa_pinned_stats_read(pinned, &stats);
+	gsb_text_add(&text, "out of pinned host memory: asked ");
+	gsb_text_add_bytes(&text, size_bytes);
+	gsb_text_add(&text, ", live ");
+	gsb_text_add_bytes(&text, gs_live_total(GS_LIVE_HOST, HOST_DEVICE).bytes);
+	gsb_text_add(&text, ", kept free ");
+	gsb_text_add_bytes(&text, stats.kept_bytes);
+	if (memory.total_bytes != UINT64_MAX) {
+		gsb_text_add(&text, ", available on the host ");
+		gsb_text_add_bytes(&text, memory.available_bytes);
+		gsb_text_add(&text, " of ");
+		gsb_text_add_bytes(&text, memory.total_bytes);
+	}
+	gsb_log(GSB_LOG_WARN, "%s", line);
+}
+
+void gs_note_out_of_host_memory(const struct gs_call *call, uint64_t size_bytes)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	add_event(GS_EVENT_OUT_OF_MEMORY, gsb_os_now_ns(), 0, size_bytes, 0, gs_note_stack(call), HOST_DEVICE);
+	if (atomic_flag_test_and_set(&said))
+		return;
+	say_out_of_host_memory(size_bytes);
 	if (gs_conf.snapshot & GS_SNAPSHOT_OOM)
 		gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
 }

@@ -33,4 +33,7 @@ void gs_note_tensor_free(const void *address);
 /* One true line, an event, and the snapshot if asked for. */
 void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes);
 
+/* The same for pinned host memory. */
+void gs_note_out_of_host_memory(const struct gs_call *call, uint64_t size_bytes);
+
 #endif

@@ -217,6 +217,15 @@ static void moment_take(struct moment *moment)
 	}
 }
 
+/* With watch:off no call is timed; then this is where memory that nobody wants is looked for. */
+static void waited(CUresult result)
+{
+	uint64_t now_ticks = gs_call_timed ? 0 : gs_ticks();
+
+	if (result == CUDA_SUCCESS && gs_purge_is_due(now_ticks))
+		gs_purge_look(now_ticks);
+}
+
 CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000 real)
 {
 	struct moment moment;
@@ -228,6 +237,7 @@ CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000
 	result = real();
 	if (result == CUDA_SUCCESS && gs_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
 		all_idle(context, &moment);
+	waited(result);
 	return result;
 }
 
@@ -242,6 +252,7 @@ CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v1
 	result = real(ctx);
 	if (result == CUDA_SUCCESS)
 		all_idle(ctx, &moment);
+	waited(result);
 	return result;
 }
 #endif

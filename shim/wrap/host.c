@@ -49,6 +49,8 @@ static bool serve(struct gsa_pinned *pinned, const struct gsa_pinned_kind *kind,
 static CUresult allocated(CUresult result, struct gsa_pinned *pinned, const struct gsa_pinned_kind *kind,
 			  const struct gs_call *call, void *const *pp, size_t bytesize)
 {
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		gs_note_out_of_host_memory(call, bytesize);
 	if (result != CUDA_SUCCESS || bytesize == 0)
 		return result;
 	if (pinned != NULL)
@@ -61,10 +63,14 @@ CUresult gs_on_cuMemAllocHost_v2(struct gs_call *call, PFN_cuMemAllocHost_v3020 
 {
 	struct gsa_pinned_kind kind;
 	struct gsa_pinned *pinned = cache_for(NO_FLAGS, &kind);
+	CUresult result;
 
 	if (serve(pinned, &kind, call, pp, bytesize))
 		return CUDA_SUCCESS;
-	return allocated(real(pp, bytesize), pinned, &kind, call, pp, bytesize);
+	result = real(pp, bytesize);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(pp, bytesize);
+	return allocated(result, pinned, &kind, call, pp, bytesize);
 }
 
 CUresult gs_on_cuMemHostAlloc(struct gs_call *call, PFN_cuMemHostAlloc_v2020 real, void **pp, size_t bytesize,
@@ -72,10 +78,14 @@ CUresult gs_on_cuMemHostAlloc(struct gs_call *call, PFN_cuMemHostAlloc_v2020 rea
 {
 	struct gsa_pinned_kind kind;
 	struct gsa_pinned *pinned = cache_for(Flags, &kind);
+	CUresult result;
 
 	if (serve(pinned, &kind, call, pp, bytesize))
 		return CUDA_SUCCESS;
-	return allocated(real(pp, bytesize, Flags), pinned, &kind, call, pp, bytesize);
+	result = real(pp, bytesize, Flags);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(pp, bytesize, Flags);
+	return allocated(result, pinned, &kind, call, pp, bytesize);
 }
 
 /* Whether a free waits as the driver's own does: for everything, since any kernel may write pinned memory that the program

@@ -18,6 +18,18 @@ for backend in vmm cudamalloc; do
 	is "$backend: the smaller of both" "$(held backend:$backend,per_process_memory_fraction:0.05,memory_limit:25M)" 2
 done
 
+figure() { # figure NAME CONF: the peak of a figure of 20 times 10 MiB, in MiB
+	local folder
+	folder=$(mktemp -d)
+	(cd "$folder" && GPUSHIM_ALLOC_CONF=snapshot:exit,$2 "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_limit") \
+		>/dev/null 2>&1
+	python3 "$TOP/tests/preload/snapshot.py" gauge "$folder"/gpushim.*.json "$1" | awk '{ print $2 / 1048576 }'
+	rm -r "$folder"
+}
+is 'roundup_power2_divisions' "$(figure rounded_bytes roundup_power2_divisions:2)" 240
+is 'none' "$(figure rounded_bytes log:warn)" 200
+is 'large_segment_size_mb' "$(figure reserved_bytes large_segment_size_mb:128)" 256
+
 export GPUSHIM_ALLOC_CONF=snapshot:off
 plain=$("$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$programs/drv_outlive" 2>&1)
 for backend in vmm cudamalloc off; do

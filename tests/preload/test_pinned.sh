@@ -41,4 +41,9 @@ like 'pinned_limit: less than one' "$(asked pinned_limit:4095K)" ', 40 40$'
 like 'pinned_limit: one of two kinds' "$(asked pinned_limit:5M)" ', 20 21$'
 GPUSHIM_ALLOC_CONF='' sim "$programs/rt_pinned" pairs
 is 'the snapshot has none of them' "$(snapshot live host)" '0 0, 0 0 of 40'
+
+SIM_FAULT=cuMemAllocHost_v2:1:2 GPUSHIM_ALLOC_CONF=snapshot:oom sim "$programs/rt_pinned" refused
+like 'out of pinned memory: one true line' "$(cat "$folder/err")" \
+	'gpushim: out of pinned host memory: asked 4\.0 MiB, live 0 B, kept free 0 B, available on the host [0-9]'
+is 'out of pinned memory: a snapshot' "$(find "$folder" -name 'gpushim.*.oom.json' | wc -l)" 1
 done_testing

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/sim/cuda/sim_share.h"
+
 static struct sim_device devices[SIM_DEVICES_MAX];
 static bool initialised;
 CUresult sim_ready(void)
@@ -20,17 +22,26 @@ CUresult sim_device_get(CUdevice ordinal, struct sim_device **ret_device)
 	return CUDA_SUCCESS;
 }
 
+uint64_t sim_device_free_bytes(const struct sim_device *device)
+{
+	uint64_t taken_bytes = device->used_bytes + sim_share_others(device->ordinal);
+
+	return taken_bytes < device->capacity_bytes ? device->capacity_bytes - taken_bytes : 0;
+}
+
 CUresult sim_device_charge(struct sim_device *device, uint64_t size_bytes)
 {
-	if (size_bytes > device->capacity_bytes - device->used_bytes)
+	if (size_bytes > sim_device_free_bytes(device))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	device->used_bytes += size_bytes;
+	sim_share_set(device->ordinal, device->used_bytes);
 	return CUDA_SUCCESS;
 }
 
 void sim_device_discharge(struct sim_device *device, uint64_t size_bytes)
 {
 	device->used_bytes -= size_bytes;
+	sim_share_set(device->ordinal, device->used_bytes);
 }
 
 CUresult cuInit(unsigned flags)

@@ -28,6 +28,9 @@ CUresult sim_device_get(CUdevice ordinal, struct sim_device **ret_device);
 /* The one can access the memory of the other, and is another. */
 bool sim_device_reaches(CUdevice ordinal, CUdevice peer);
 
+/* Not held by this process, nor by others that share the device (SIM_SHARED). */
+uint64_t sim_device_free_bytes(const struct sim_device *device);
+
 /* Takes or gives back physical bytes. CUDA_ERROR_OUT_OF_MEMORY when they are not there. */
 CUresult sim_device_charge(struct sim_device *device, uint64_t size_bytes);
 void sim_device_discharge(struct sim_device *device, uint64_t size_bytes);

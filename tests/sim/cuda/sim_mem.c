@@ -239,7 +239,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	SIM_TRY(sim_ctx_current(&ctx));
 	if (!free_bytes || !total_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	*free_bytes = ctx->device->capacity_bytes - ctx->device->used_bytes;
+	*free_bytes = sim_device_free_bytes(ctx->device);
 	*total_bytes = ctx->device->capacity_bytes;
 	return CUDA_SUCCESS;
 }

@@ -1,0 +1,28 @@
+#!/bin/bash
+# timeout 120
+# Memory that nobody wants goes back to the driver: with age (purge_ms), and where memory is low.
+. "$TOP/tests/lib/tap.sh"
+. "$TOP/tests/preload/compare.sh"
+
+held() { # held CONF ARGUMENT..: what is held in the end; pinned allocations that the driver took back
+	local conf=$1
+	shift
+	rm -f "$folder/calls"
+	SIM_CALLS=$folder/calls GPUSHIM_ALLOC_CONF=$conf sim "$programs/rt_purge" "$@"
+	echo "$(cat "$folder/out"), $(sed -n 's/^cuMemFreeHost //p' "$folder/calls")"
+}
+is 'after purge_ms it is given back' "$(held purge_ms:200 64 8 20000)" '0 MiB held, 1'
+is 'also with watch:off' "$(held purge_ms:200,watch:off,stacks:off,history:0 64 8 20000)" '0 MiB held, 1'
+is 'not before' "$(held purge_ms:100000 64 8 500)" '64 MiB held, '
+is 'nor with purge_ms:0' "$(held purge_ms:0 64 8 500)" '64 MiB held, '
+is 'where the device is low it is given back at once' "$(held purge_ms:0 980 8 30000)" '0 MiB held, '
+
+# A second process on the same device gets what the first does not want any more.
+SIM_SHARED=$folder/shared GPUSHIM_ALLOC_CONF=purge_ms:300,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" \
+	"$programs/rt_purge" 600 8 30000 >"$folder/first" &
+first=$!
+is 'a second process gets it' "$(SIM_SHARED=$folder/shared timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --no-shim \
+	"$programs/rt_want" 700 30000)" 'refused, then served'
+wait $first
+is 'and the first has given it back' "$(cat "$folder/first")" '0 MiB held'
+done_testing
