@@ -2,6 +2,7 @@
  * resets, strangers. rt_ipc_rough SCENARIO. */
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -278,6 +279,33 @@ static void namespace_importer(void)
 	tell_ready();
 }
 
+/* --- Neither process may look into the other: no ptrace rights, as in an unprivileged container. */
+
+static void undumpable_exporter(void)
+{
+	void *block;
+
+	CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
+	block = device_alloc(3 * MIB, 8);
+	tell_handle(block);
+	hear_ready();
+	CHECK(holds(block, 3 * MIB, 9));
+}
+
+static void undumpable_importer(void)
+{
+	cudaIpcMemHandle_t handle;
+	void *block;
+
+	CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
+	handle = hear_handle();
+	CUDA(ipc_open(&block, handle));
+	CHECK(holds(block, 3 * MIB, 8));
+	fill(block, 3 * MIB, 9);
+	CUDA(cudaIpcCloseMemHandle(block));
+	tell_ready();
+}
+
 static const struct scenario scenarios[] = {
 	{"dead", dead_exporter, dead_importer},
 	{"faults", faults_exporter, faults_importer},
@@ -287,6 +315,7 @@ static const struct scenario scenarios[] = {
 	{"reset", block_exporter, reset_importer},
 	{"hostile", block_exporter, hostile_importer},
 	{"user", block_exporter, user_importer},
+	{"undumpable", undumpable_exporter, undumpable_importer},
 	{"namespace", block_exporter, namespace_importer},
 };
 

@@ -48,6 +48,7 @@ scenario rt_ipc_rough capture 'opened and closed during a capture'
 scenario rt_ipc_rough reset 'the importer resets its device'
 scenario rt_ipc_rough hostile 'strangers on the socket, forged handles'
 scenario rt_ipc_rough user 'another user is refused'
+scenario rt_ipc_rough undumpable 'without the right to look into each other (ptrace)'
 scenario rt_ipc_rough namespace 'another network namespace' &&
 	like 'namespace: one line says what to do' "$(cat "$errors")" '^gpushim: [^'$'\n'']*namespace[^'$'\n'']*ipc:legacy[^'$'\n'']*$'
 rm -f "$errors"
