@@ -203,7 +203,7 @@ static void kinds_are_kept_apart(void **state)
 		address[i] = take_kind(cache, MIB, &kinds[i]);
 	for (int i = 0; i < 5; i++)
 		give_host(cache, address[i]);
-	for (int i = 4; i >= 0; i--)
+	for (int i = 0; i < 5; i++)
 		assert_int_equal(take_kind(cache, MIB, &kinds[i]), address[i]);
 	assert_int_equal(take_kind(cache, MIB, &kinds[0]) == address[0], 0);
 	cache_close(cache);

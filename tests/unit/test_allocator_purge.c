@@ -152,6 +152,8 @@ static void max_split_size(void **state)
 	assert_int_equal(take(bench, 12 * MIB, 1), large);
 	assert_int_not_equal(take(bench, 30 * MIB, 1), larger);
 	assert_int_equal(take(bench, 60 * MIB, 1), larger);
+	give(bench, large = take(bench, 16 * MIB, 1), 1);
+	assert_int_not_equal(take(bench, 7 * MIB, 1), large);
 	bench_close(bench);
 }
 
