@@ -9,6 +9,7 @@
 
 #include "allocator/bins.h"
 #include "allocator/types.h"
+#include "tests/lib/gsa_blocks.h"
 
 #define BLOCKS 400
 
@@ -22,7 +23,7 @@ static uint64_t draw_size(void)
 /* As long as no bin holds more than GSA_BIN_LOOKS, what is found is the best fit. */
 static void best_fit_as_by_scan(void **state)
 {
-	struct gsa_block *blocks = calloc(BLOCKS, sizeof(*blocks));
+	struct gsa_block *blocks = blocks_new(BLOCKS);
 	struct gsa_bins *bins = calloc(1, sizeof(*bins));
 	bool in[BLOCKS] = {false};
 	unsigned count = 0;
@@ -59,7 +60,7 @@ static void best_fit_as_by_scan(void **state)
 /* What fits is found however many that are too small came into its bin after it. */
 static void a_fit_behind_many(void **state)
 {
-	struct gsa_block *blocks = calloc(BLOCKS, sizeof(*blocks));
+	struct gsa_block *blocks = blocks_new(BLOCKS);
 	struct gsa_bins *bins = calloc(1, sizeof(*bins));
 
 	(void)state;
@@ -76,7 +77,7 @@ static void a_fit_behind_many(void **state)
 
 static void a_walk_sees_all(void **state)
 {
-	struct gsa_block *blocks = calloc(BLOCKS, sizeof(*blocks));
+	struct gsa_block *blocks = blocks_new(BLOCKS);
 	struct gsa_bins *bins = calloc(1, sizeof(*bins));
 	unsigned seen = 0;
 

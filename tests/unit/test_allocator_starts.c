@@ -10,6 +10,7 @@
 #include "allocator/starts.h"
 #include "allocator/types.h"
 #include "shim/base/err.h"
+#include "tests/lib/gsa_blocks.h"
 
 #define BASE 0x700000000000ull
 
@@ -22,7 +23,7 @@ static struct gsa_block *scan(struct gsa_block *first, uint64_t address)
 
 static struct gsa_block *cut(struct gsa_starts *starts, struct gsa_block *block, uint64_t size_bytes)
 {
-	struct gsa_block *rear = calloc(1, sizeof(*rear));
+	struct gsa_block *rear = blocks_new(1);
 
 	rear->address = block->address + size_bytes;
 	rear->size_bytes = block->size_bytes - size_bytes;
@@ -50,7 +51,7 @@ static void merge(struct gsa_starts *starts, struct gsa_block *block)
 
 static void random_chain(uint64_t size_bytes, unsigned shift, unsigned rounds)
 {
-	struct gsa_block *first = calloc(1, sizeof(*first));
+	struct gsa_block *first = blocks_new(1);
 	struct gsa_starts starts;
 
 	srandom(11);
