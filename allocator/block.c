@@ -21,10 +21,12 @@ static struct gsa_bins *bins_of(struct gsa *allocator, const struct gsa_block *b
 						 : &allocator->idle[block->segment->pool];
 }
 
-/* Idle memory that was freed on the tag's stream before. */
+/* Idle memory that was used and freed on the tag's stream before. What was only freed there is somebody else's: it would
+ * be kept from them by whatever is pending on that stream now. */
 static bool returns_to(const struct gsa_block *idle, const struct gsa_tag *tag)
 {
-	return idle->state == GSA_BLOCK_IDLE && idle->freed_on != 0 && tag != NULL && idle->freed_on == tag->stream.id;
+	return idle->state == GSA_BLOCK_IDLE && idle->freed_on != 0 && tag != NULL && idle->freed_on == tag->stream.id &&
+	       idle->stream_id == tag->stream.id;
 }
 
 /* Whether the neighbour becomes part of a block that is about to be entered. */

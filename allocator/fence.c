@@ -144,11 +144,16 @@ void gsa_fences_poll(struct gsa *allocator)
 	gsa_fences_drain(allocator);
 }
 
+static bool wants_fence(const struct gsa_tag *tag)
+{
+	return !tag->ending && tag->bytes > 0 && tag->newest->free_serial > tag->covered &&
+	       tag->fence_count < GSA_TAG_FENCES_MAX;
+}
+
 static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t least_bytes, uint64_t round)
 {
 	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
-		if (tag->round < round && !tag->ending && tag->bytes > 0 && tag->bytes >= least_bytes &&
-		    tag->newest->free_serial > tag->covered && tag->fence_count < GSA_TAG_FENCES_MAX)
+		if (tag->round < round && tag->bytes >= least_bytes && wants_fence(tag))
 			return tag;
 	return NULL;
 }
@@ -170,6 +175,17 @@ void gsa_fences_gather(struct gsa *allocator, uint64_t least_bytes)
 	gsb_lock_release(&allocator->lock);
 	if (recorded)
 		gsa_fences_poll(allocator);
+}
+
+void gsa_fences_early(struct gsa *allocator, uint64_t stream_id)
+{
+	struct gsa_tag *tag;
+
+	gsb_lock_acquire(&allocator->lock);
+	tag = gsa_tag_find(allocator, stream_id);
+	if (tag != NULL && wants_fence(tag))
+		record_or_orphan(allocator, tag, false);
+	gsb_lock_release(&allocator->lock);
 }
 
 bool gsa_fences_wait(struct gsa *allocator)

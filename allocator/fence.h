@@ -15,6 +15,9 @@ void gsa_fences_poll(struct gsa *allocator);
  * a stream without work is done at once. */
 void gsa_fences_gather(struct gsa *allocator, uint64_t least_bytes);
 
+/* Records a fence for what was freed on the stream, if there is none that covers it. */
+void gsa_fences_early(struct gsa *allocator, uint64_t stream_id);
+
 /* Blocks the host until everything freed so far is idle. False when that cannot be had now. */
 bool gsa_fences_wait(struct gsa *allocator);
 

@@ -9,6 +9,17 @@
 #include "allocator/tag.h"
 #include "shim/base/err.h"
 
+/* Memory that will not be used again where it was freed: others need a fence, and one recorded now is done sooner than
+ * one recorded when they ask. */
+static bool goes_elsewhere(const struct gsa *allocator, const struct gsa_block *block, const struct gsa_stream *stream)
+{
+	const struct gsa_stats *stats = &allocator->stats;
+
+	return block->size_bytes >= GSA_FENCE_BYTES && stream != NULL && block->stream_id != 0 &&
+	       (block->stream_id != stream->id ||
+		stats->cross_stream > GSA_CROSS_LEAST + stats->allocs / GSA_CROSS_SHARE);
+}
+
 static void pend(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
 {
 	struct gsa_tag *tag = gsa_tag_for(allocator, stream);
@@ -28,7 +39,8 @@ int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stre
 
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
-	if (block != NULL && block->address == address && !block->segment->exact && !block->shared) {
+	if (block != NULL && block->address == address && !block->segment->exact && !block->shared &&
+	    !goes_elsewhere(allocator, block, stream)) {
 		gsa_live_describe(block, ret_block);
 		gsa_live_leave(allocator, block);
 		pend(allocator, block, stream);
@@ -42,7 +54,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 {
 	struct gsa_block_info info;
 	struct gsa_block *block;
-	bool exact;
+	bool exact, elsewhere;
 	int error;
 
 	gsb_lock_acquire(&allocator->lock);
@@ -53,6 +65,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	}
 	gsa_live_describe(block, &info);
 	exact = block->segment->exact;
+	elsewhere = goes_elsewhere(allocator, block, stream);
 	gsa_live_leave(allocator, block);
 	if (exact) {
 		gsa_plain_forget(allocator, block);
@@ -64,8 +77,11 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	gsb_lock_release(&allocator->lock);
 	if (ret_block != NULL)
 		*ret_block = info;
-	if (!exact)
+	if (!exact) {
+		if (elsewhere)
+			gsa_fences_early(allocator, stream->id);
 		return GS_OK;
+	}
 	error = allocator->ops.plain_free(allocator->device, address);
 	gsa_segment_tell(allocator, false, address, info.reserved_bytes);
 	return error;

@@ -8,7 +8,8 @@
  * stream: it waits for a fence over all streams.
  *
  * Fences are recorded lazily, when somebody else wants the memory: a fence recorded later covers everything an earlier
- * one would have, and most memory goes back to the stream it came from.
+ * one would have, and most memory goes back to the stream it came from. Where that is not so, as for a block that is
+ * freed on another stream than it was allocated on, at once: an early fence is done before later work of that stream.
  *
  * Thread-safe. Never calls the driver with the ALLOCATOR lock held. Never touches the program's heap. gsa_free cannot
  * fail for lack of anything: what it needs was obtained by gsa_alloc. Addresses and sizes are in bytes. */

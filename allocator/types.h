@@ -52,8 +52,8 @@
  * mapped at a time, and at most this large: the driver takes some 40 us for each, and of what is free between live blocks
  * only whole ones can be stitched or given back. */
 #define GSA_HANDLE_MAX_BYTES (8ull << 20)
-#define GSA_HANDLE_SHARE 64u
-#define GSA_HANDLE_PIECES 4u
+#define GSA_HANDLE_SHARE 128u
+#define GSA_HANDLE_PIECES 16u
 
 /* Requests up to this size, after rounding, are small. The small pool's share of the addresses is more than any program
  * needs that does not consist of small blocks only; when it is full they go to the large pool. */
@@ -75,7 +75,7 @@
  * handle, took no more than 1/GSA_STITCH_TIME_SHARE of the time since the beginning. */
 #define GSA_WASTE_SHARE 32u
 #define GSA_STITCH_GAIN_SHARE 16u
-#define GSA_STITCH_SHARE 6u
+#define GSA_STITCH_SHARE 12u
 #define GSA_IDLE_SHARE 4u
 #define GSA_STITCH_NS 30000ull
 #define GSA_STITCH_TIME_SHARE 128u
@@ -85,6 +85,13 @@
 
 /* A cached plain segment serves a request when at most 1/GSA_PLAIN_WASTE_SHARE of it is wasted. */
 #define GSA_PLAIN_WASTE_SHARE 8u
+
+/* A block of at least this size that is freed for others to use gets its fence at once. That is what is freed on another
+ * stream than it was allocated on, and everything where 1/GSA_CROSS_SHARE of all allocations, and some more, take memory
+ * from another stream. */
+#define GSA_FENCE_BYTES (2ull << 20)
+#define GSA_CROSS_SHARE 16u
+#define GSA_CROSS_LEAST 32u
 
 /* Fences of one tag that may be under way: more would cover little that the earlier ones do not. */
 #define GSA_TAG_FENCES_MAX 8u

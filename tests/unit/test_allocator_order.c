@@ -47,6 +47,55 @@ static void other_stream_waits_for_the_fence(void **state)
 	bench_close(bench);
 }
 
+/* What is freed on another stream than it was allocated on is for others: its fence, recorded at the free, is done
+ * before what that stream does next. */
+static void a_fence_at_the_free_is_done_before_later_work(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 8 * MIB, 1);
+	struct gsa_stream other = fake_stream(2);
+	struct gsa_block_info block;
+
+	(void)state;
+	fake_submit(&bench->fake, 2);
+	assert_int_equal(gsa_free_held(bench->allocator, first, &other, &block), GS_E_NOT_FOUND);
+	give(bench, first, 2);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 1);
+	fake_finish(&bench->fake, 2);
+	fake_submit(&bench->fake, 2);
+	assert_int_equal(take(bench, 8 * MIB, 1), first);
+	bench_close(bench);
+}
+
+static void what_stays_on_its_stream_needs_no_fence(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+
+	(void)state;
+	give(bench, take(bench, 8 * MIB, 1), 1);
+	give(bench, take(bench, 64 * KIB, 1), 2);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 0);
+	bench_close(bench);
+}
+
+/* Idle memory beside a block that is freed on a busy stream stays idle, though it was once freed there too. */
+static void idle_memory_is_not_drawn_into_what_is_pending(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 32 * MIB, 1);
+	uint64_t second = take(bench, 4 * MIB, 1);
+
+	(void)state;
+	give(bench, first, 2);
+	take(bench, 33 * MIB, 1); /* looks for what is idle */
+	assert_int_equal(bench_stats(bench)->idle_bytes.now, 32 * MIB);
+	fake_submit(&bench->fake, 2);
+	give(bench, second, 2);
+	assert_int_equal(bench_stats(bench)->pending_bytes.now, 4 * MIB);
+	assert_int_equal(take(bench, 32 * MIB, 3), first);
+	bench_close(bench);
+}
+
 static void a_fence_covers_no_later_free(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -393,6 +442,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    {"a stream has its own freed memory back at once", same_stream_reuses_at_once, NULL, NULL, NULL},
 	    {"H1 another stream waits for the fence", other_stream_waits_for_the_fence, NULL, NULL, NULL},
+	    {"a fence at the free is done before later work", a_fence_at_the_free_is_done_before_later_work, NULL, NULL,
+	     NULL},
+	    {"what stays on its stream needs no fence", what_stays_on_its_stream_needs_no_fence, NULL, NULL, NULL},
+	    {"idle memory is not drawn into what is pending", idle_memory_is_not_drawn_into_what_is_pending, NULL, NULL,
+	     NULL},
 	    {"H1 a fence covers no later free", a_fence_covers_no_later_free, NULL, NULL, NULL},
 	    {"H2 legacy takes only idle memory", h2_legacy_takes_only_idle_memory, NULL, NULL, NULL},
 	    {"H2 a legacy free waits for every stream", h2_legacy_free_waits_for_every_stream, NULL, NULL, NULL},

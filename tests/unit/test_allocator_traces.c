@@ -161,7 +161,7 @@ static void resnet_multires(void **state)
 static void streams(void **state)
 {
 	(void)state;
-	check_trace("streams", 1.35, false);
+	check_trace("streams", 1.05, false);
 }
 
 int main(void)
