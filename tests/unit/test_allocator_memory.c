@@ -124,30 +124,6 @@ static void trim_leaves_live_memory_and_holes_are_filled_first(void **state)
 	bench_close(bench);
 }
 
-static void add_block(void *user, enum gsa_block_state state, const struct gsa_block_info *info)
-{
-	(void)state;
-	*(uint64_t *)user += info->reserved_bytes;
-}
-
-static void a_walk_goes_on_behind_a_hole(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), GIB);
-	uint64_t bytes = 0;
-	const struct gsa_visitor visitor = {.block = add_block, .user = &bytes};
-	uint64_t middle;
-
-	(void)state;
-	take(bench, 8 * MIB, 1);
-	middle = take(bench, 8 * MIB, 1);
-	take(bench, 8 * MIB, 1);
-	give(bench, middle, 1);
-	assert_int_equal(gsa_trim(bench->allocator, 0), 8 * MIB);
-	gsa_walk(bench->allocator, &visitor);
-	assert_int_equal(bytes, 16 * MIB);
-	bench_close(bench);
-}
-
 static void h11_a_handle_under_a_live_block_stays(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -588,7 +564,6 @@ int main(void)
 	    cmocka_unit_test(a_small_request_takes_crumbs_before_it_fails),
 	    cmocka_unit_test(a_bad_pointer_is_not_found),
 	    cmocka_unit_test(trim_leaves_live_memory_and_holes_are_filled_first),
-	    {"a walk goes on behind a hole", a_walk_goes_on_behind_a_hole, NULL, NULL, NULL},
 	    {"H11 a handle under a live block stays", h11_a_handle_under_a_live_block_stays, NULL, NULL, NULL},
 	    cmocka_unit_test(trim_does_not_take_pending_memory),
 	    cmocka_unit_test(a_refused_unmap_keeps_the_memory),

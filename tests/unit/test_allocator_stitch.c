@@ -314,6 +314,30 @@ static void a_held_stitched_block_keeps_its_memory(void **state)
 	bench_close(bench);
 }
 
+static void add_block(void *user, enum gsa_block_state state, const struct gsa_block_info *info)
+{
+	(void)state;
+	*(uint64_t *)user += info->reserved_bytes;
+}
+
+static void a_walk_goes_on_behind_a_hole(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t bytes = 0;
+	const struct gsa_visitor visitor = {.block = add_block, .user = &bytes};
+	uint64_t middle;
+
+	(void)state;
+	take(bench, 8 * MIB, 1);
+	middle = take(bench, 8 * MIB, 1);
+	take(bench, 8 * MIB, 1);
+	give(bench, middle, 1);
+	assert_int_equal(gsa_trim(bench->allocator, 0), 8 * MIB);
+	gsa_walk(bench->allocator, &visitor);
+	assert_int_equal(bytes, 16 * MIB);
+	bench_close(bench);
+}
+
 static void access_reaches_stitched_memory(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -373,6 +397,7 @@ int main(void)
 	    cmocka_unit_test(a_stitched_block_is_a_block),
 	    cmocka_unit_test(a_shared_stitched_block_goes_back),
 	    cmocka_unit_test(a_held_stitched_block_keeps_its_memory),
+	    cmocka_unit_test(a_walk_goes_on_behind_a_hole),
 	    cmocka_unit_test(access_reaches_stitched_memory),
 	    cmocka_unit_test(a_failure_costs_only_memory),
 	};
