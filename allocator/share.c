@@ -114,8 +114,9 @@ static bool is_over(struct gsa *allocator, enum gsa_pool pool, const struct gsa_
 	return true;
 }
 
-/* The next handle under retired memory that nothing else needs; NULL. ALLOCATOR lock held, as for those below. */
-static struct gsa_handle *find_over(struct gsa *allocator, uint64_t cover, enum gsa_pool *ret_pool)
+/* The next handle under retired memory that nothing else needs, also one that is mapped in a stitched segment if asked
+ * for; NULL. ALLOCATOR lock held, as for those below. */
+static struct gsa_handle *find_over(struct gsa *allocator, uint64_t cover, bool stitched, enum gsa_pool *ret_pool)
 {
 	for (struct gsa_block *block = allocator->retired; block != NULL; block = block->queue_next) {
 		struct gsa_handle *handle = gsa_map_floor(&allocator->handles, block->address);
@@ -123,7 +124,8 @@ static struct gsa_handle *find_over(struct gsa *allocator, uint64_t cover, enum 
 		*ret_pool = block->segment->pool;
 		for (; handle != NULL && handle->address < gsa_block_end(block);
 		     handle = gsa_map_ceiling(&allocator->handles, handle->address + handle->size_bytes))
-			if (is_over(allocator, *ret_pool, handle, cover) && !gsa_stitch_maps(allocator, handle))
+			if (is_over(allocator, *ret_pool, handle, cover) &&
+			    (stitched || !gsa_stitch_maps(allocator, handle)))
 				return handle;
 	}
 	return NULL;
@@ -176,8 +178,7 @@ static bool give_back(struct gsa *allocator, enum gsa_pool pool, struct gsa_hand
 /* How often the driver is asked: on a device that has nothing to do it takes some microseconds to know. */
 #define PATIENT_POLLS 32
 
-/* Whether all work submitted before now is done. */
-static bool all_is_done(struct gsa *allocator)
+bool gsa_share_all_done(struct gsa *allocator)
 {
 	uint64_t fence;
 	bool done = false;
@@ -199,14 +200,14 @@ void gsa_share_sweep(struct gsa *allocator)
 
 	gsb_lock_acquire(&allocator->lock);
 	cover = allocator->free_serial;
-	over = allocator->retired != NULL && find_over(allocator, cover, &pool) != NULL;
+	over = allocator->retired != NULL && find_over(allocator, cover, true, &pool) != NULL;
 	gsb_lock_release(&allocator->lock);
-	if (!over || !all_is_done(allocator))
+	if (!over || !gsa_share_all_done(allocator))
 		return;
 	gsb_lock_acquire(&allocator->grow_lock);
-	gsa_stitch_drop_unused(allocator);
+	gsa_stitch_drop_unused(allocator, cover);
 	gsb_lock_acquire(&allocator->lock);
-	while ((handle = find_over(allocator, cover, &pool)) != NULL && give_back(allocator, pool, handle))
+	while ((handle = find_over(allocator, cover, false, &pool)) != NULL && give_back(allocator, pool, handle))
 		;
 	gsb_lock_release(&allocator->lock);
 	gsb_lock_release(&allocator->grow_lock);

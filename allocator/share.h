@@ -8,6 +8,9 @@
 
 #include "allocator/types.h"
 
+/* Whether all work submitted before now is done, as far as can be told now. No lock held. */
+bool gsa_share_all_done(struct gsa *allocator);
+
 /* A detached block that was shared. ALLOCATOR lock held. */
 void gsa_share_retire(struct gsa *allocator, struct gsa_block *block);
 

@@ -191,6 +191,7 @@ void gsa_stitch_return(struct gsa *allocator, struct gsa_block *block, struct gs
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	block->state = GSA_BLOCK_SHADOW;
 	segment->mapped_bytes = 0;
+	segment->free_serial = block->free_serial;
 	for (const struct gsa_run *run = segment->runs; left_bytes > 0; run = run->next) {
 		uint64_t bytes = run->size_bytes < left_bytes ? run->size_bytes : left_bytes;
 
@@ -400,7 +401,7 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
 	int error;
 
 	if (allocator->stitched_count >= GSA_STITCHED_MAX)
-		gsa_stitch_drop_unused(allocator);
+		gsa_stitch_drop_unused(allocator, 0);
 	gsb_lock_acquire(&allocator->lock);
 	error = prepare(allocator, want, &making);
 	gsb_lock_release(&allocator->lock);
@@ -431,14 +432,46 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-void gsa_stitch_drop_unused(struct gsa *allocator)
+uint64_t gsa_stitch_done(struct gsa *allocator)
+{
+	uint64_t done;
+	bool any = false;
+
+	gsb_lock_acquire(&allocator->lock);
+	done = allocator->free_serial;
+	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
+		any |= segment->mapped_bytes == 0 && !segment->held;
+	gsb_lock_release(&allocator->lock);
+	return any && gsa_share_all_done(allocator) ? done : 0;
+}
+
+/* What its memory was freed for at home has a fence of its own, which may be done while others still wait. */
+static bool all_is_idle(struct gsa *allocator, const struct gsa_segment *segment)
+{
+	for (const struct gsa_run *run = segment->runs; run != NULL; run = run->next) {
+		const struct gsa_block *block = gsa_starts_find(&allocator->starts[GSA_POOL_LARGE], run->address);
+
+		for (; block != NULL && block->address < run->address + run->size_bytes; block = block->next)
+			if (block->state != GSA_BLOCK_IDLE)
+				return false;
+	}
+	return true;
+}
+
+static bool can_go(struct gsa *allocator, const struct gsa_segment *segment, uint64_t done)
+{
+	return segment->mapped_bytes == 0 && !segment->held &&
+	       (segment->free_serial <= done || all_is_idle(allocator, segment));
+}
+
+void gsa_stitch_drop_unused(struct gsa *allocator, uint64_t done)
 {
 	struct gsa_segment *unused = NULL;
 	struct gsa_segment *segment;
 
 	gsb_lock_acquire(&allocator->lock);
 	for (struct gsa_segment **link = &allocator->stitched; (segment = *link) != NULL;) {
-		if (segment->mapped_bytes != 0 || segment->held) {
+		if (!can_go(allocator, segment, done)) {
 			link = &segment->next_stitched;
 			continue;
 		}
@@ -462,8 +495,7 @@ bool gsa_stitch_maps(const struct gsa *allocator, const struct gsa_handle *handl
 {
 	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
 		for (const struct gsa_run *run = segment->runs; run != NULL; run = run->next)
-			if ((segment->mapped_bytes != 0 || segment->held) && handle->address >= run->address &&
-			    handle->address < run->address + run->size_bytes)
+			if (handle->address - run->address < run->size_bytes)
 				return true;
 	return false;
 }

@@ -126,6 +126,7 @@ struct gsa_segment {
 	unsigned run_count;
 	unsigned handle_count;
 	bool held; /* to be found at its address for good: never unmapped, nor are its handles */
+	uint64_t free_serial; /* of its last block */
 	uint64_t whole_bytes; /* of its addresses, all mapped; mapped_bytes is what is taken from the pool now */
 	struct gsa_segment *next_stitched;
 };

@@ -29,6 +29,31 @@ static void pieces(struct bench *bench, uint64_t *live, bool idle)
 		fake_finish(&bench->fake, 1);
 }
 
+/* What was freed may still be used by work on its stream, at the addresses of the stitched block: they stay. */
+static void work_at_its_addresses_is_waited_for(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t live[PIECES];
+	uint64_t large;
+
+	(void)state;
+	pieces(bench, live, true);
+	large = take(bench, ALL_BYTES, 2);
+	assert_int_equal(bench_stats(bench)->stitches, 1);
+	fake_submit(&bench->fake, 2);
+	give(bench, large, 2);
+	gsa_trim(bench->allocator, 0);
+	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
+	take(bench, PIECE_BYTES, 2);
+	gsa_trim(bench->allocator, 0);
+	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
+	fake_finish(&bench->fake, 2);
+	gsa_trim(bench->allocator, 0);
+	assert_false(fake_usable(&bench->fake, large, PIECE_BYTES));
+	assert_int_equal(bench_stats(bench)->idle_bytes.now, 0);
+	bench_close(bench);
+}
+
 static void pieces_serve_what_none_of_them_could(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -393,6 +418,7 @@ int main(void)
 	    cmocka_unit_test(fixed_segments_are_not_stitched),
 	    cmocka_unit_test(stitching_is_paid_for),
 	    cmocka_unit_test(trim_gives_back_what_was_stitched),
+	    cmocka_unit_test(work_at_its_addresses_is_waited_for),
 	    cmocka_unit_test(trim_leaves_handles_that_are_mapped_for_a_live_block),
 	    cmocka_unit_test(a_stitched_block_is_a_block),
 	    cmocka_unit_test(a_shared_stitched_block_goes_back),
