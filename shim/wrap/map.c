@@ -38,6 +38,18 @@ CUresult gs_on_cuMemSetAccess(struct gs_call *call, PFN_cuMemSetAccess_v10020 re
 	return is_ours(ptr) ? CUDA_ERROR_INVALID_VALUE : real(ptr, size, desc, count);
 }
 
+/* Of memory that is not mapped the driver says that nobody has access (580). */
+CUresult gs_on_cuMemGetAccess(struct gs_call *call, PFN_cuMemGetAccess_v10020 real, unsigned long long *flags,
+			      const CUmemLocation_v1 *location, CUdeviceptr_v2 ptr)
+{
+	CUresult result = real(flags, location, ptr);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && is_ours(ptr))
+		*flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	return result;
+}
+
 CUresult gs_on_cuMemRetainAllocationHandle(struct gs_call *call, PFN_cuMemRetainAllocationHandle_v11000 real,
 					   CUmemGenericAllocationHandle_v1 *handle, void *addr)
 {

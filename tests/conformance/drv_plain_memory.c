@@ -1,5 +1,5 @@
 /* Rule (H12): memory of cuMemAlloc and cuMemAllocAsync is not mapped memory: no handle of it can be had, it cannot be
- * unmapped, mapped over or given other access, though what access there is can be asked; nor is it host memory. */
+ * unmapped, mapped over or given access, and the access there is is none; nor is it host memory. */
 #include "tests/conformance/rule_drv.h"
 
 #define GRANULE ((size_t)2 << 20)
@@ -11,14 +11,14 @@ static void refused(CUdeviceptr block)
 	CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = here};
 	CUdeviceptr start = block & ~(CUdeviceptr)(GRANULE - 1);
 	CUmemGenericAllocationHandle handle;
-	unsigned long long flags = 0;
+	unsigned long long flags = 7;
 
 	WANT(cuMemRetainAllocationHandle(&handle, (void *)block), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemUnmap(start, GRANULE), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemAddressFree(start, GRANULE), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemSetAccess(start, GRANULE, &access, 1), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuMemGetAccess(&flags, &here, block));
-	WANT(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	WANT(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	NEED(cuMemCreate(&handle, GRANULE, &properties, 0));
 	WANT(cuMemMap(start, GRANULE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuMemRelease(handle));

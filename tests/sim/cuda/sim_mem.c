@@ -141,6 +141,8 @@ CUresult cuMemFreeHost(void *memory)
 	SIM_ENTER(cuMemFreeHost);
 	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ready());
+	if (!memory)
+		return CUDA_SUCCESS;
 	range = sim_range_find((uintptr_t)memory);
 	if (!range || range->start != (uintptr_t)memory || range->kind != SIM_RANGE_HOST)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -327,10 +327,7 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 	range = sim_range_find(pointer);
 	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (range->kind == SIM_RANGE_VMM)
-		*flags = range->access[location->id];
-	else
-		*flags = device == range->device ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	*flags = range->kind == SIM_RANGE_VMM ? range->access[location->id] : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
 }
 
