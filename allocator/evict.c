@@ -123,6 +123,16 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 	return size_bytes;
 }
 
+static uint64_t end_of(struct gsa *allocator, enum gsa_pool pool)
+{
+	uint64_t end;
+
+	gsb_lock_acquire(&allocator->lock);
+	end = allocator->starts[pool].address + allocator->starts[pool].size_bytes;
+	gsb_lock_release(&allocator->lock);
+	return end;
+}
+
 uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	uint64_t given_bytes = 0;
@@ -130,7 +140,7 @@ uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)
 	uint64_t bytes;
 
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
-		uint64_t cursor = allocator->starts[pool].address + allocator->starts[pool].size_bytes;
+		uint64_t cursor = end_of(allocator, pool);
 
 		while ((bytes = trim_once(allocator, pool, keep_bytes, done, &cursor)) > 0)
 			given_bytes += bytes;

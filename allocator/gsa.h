@@ -96,8 +96,8 @@ int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, str
 int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
 	     struct gsa_block_info *ret_block);
 
-/* The same for memory that stays held when it is freed and that nobody else maps. GS_E_NOT_FOUND: none such starts there;
- * nothing has changed then. */
+/* The same for memory that stays held when it is freed, that nobody else maps, and that needs no fence at once: no driver
+ * call. GS_E_NOT_FOUND: none such starts there; nothing has changed then. */
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
 		  struct gsa_block_info *ret_block);
 

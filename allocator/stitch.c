@@ -402,6 +402,8 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
 
 	if (allocator->stitched_count >= GSA_STITCHED_MAX)
 		gsa_stitch_drop_unused(allocator, 0);
+	if (allocator->stitched_count >= GSA_STITCHED_MAX)
+		return GS_E_NOT_FOUND;
 	gsb_lock_acquire(&allocator->lock);
 	error = prepare(allocator, want, &making);
 	gsb_lock_release(&allocator->lock);

@@ -243,6 +243,31 @@ static void trim_gives_back_what_was_stitched(void **state)
 	bench_close(bench);
 }
 
+/* The driver does not wait for work when it unmaps. */
+static void trim_leaves_addresses_that_work_may_still_use(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t live[PIECES];
+	uint64_t large;
+	uint64_t other;
+
+	(void)state;
+	pieces(bench, live, true);
+	large = take(bench, ALL_BYTES, 1);
+	other = take(bench, ALL_BYTES, 2);
+	fake_submit(&bench->fake, 1);
+	give(bench, large, 1);
+	give(bench, other, 2);
+	gsa_trim(bench->allocator, 0);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 2 * ALL_BYTES);
+	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
+	fake_finish(&bench->fake, 1);
+	gsa_trim(bench->allocator, 0);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, ALL_BYTES);
+	assert_int_equal(bench->fake.reservation_count, 1);
+	bench_close(bench);
+}
+
 /* The block is smaller than its segment, whose last handle holds something else at home: that handle stays too. */
 static void trim_leaves_handles_that_are_mapped_for_a_live_block(void **state)
 {
@@ -419,6 +444,7 @@ int main(void)
 	    cmocka_unit_test(stitching_is_paid_for),
 	    cmocka_unit_test(trim_gives_back_what_was_stitched),
 	    cmocka_unit_test(work_at_its_addresses_is_waited_for),
+	    cmocka_unit_test(trim_leaves_addresses_that_work_may_still_use),
 	    cmocka_unit_test(trim_leaves_handles_that_are_mapped_for_a_live_block),
 	    cmocka_unit_test(a_stitched_block_is_a_block),
 	    cmocka_unit_test(a_shared_stitched_block_goes_back),
