@@ -123,6 +123,8 @@ int gsa_pinned_take(struct gsa_pinned *pinned, const struct gsa_pinned_kind *kin
 	struct pinned_class *class;
 	struct pinned_block *block = NULL;
 
+	if (size_bytes > pinned->limit_bytes) /* nothing so large is kept, and no bin is made for it */
+		return GS_E_NOT_FOUND;
 	gsb_lock_acquire(&pinned->lock);
 	class = gsa_pinned_class_find(pinned, kind);
 	if (class != NULL && (block = fit(&class->idle, size_bytes)) == NULL)

@@ -9,10 +9,10 @@
  * Kinds are never mixed: flags, the context that the memory dies with, and the node whose memory it is. The allocations
  * themselves are made by the caller, who tells of each one; it does not matter if one is missed.
  *
- * Of struct gsa_ops are used plain_free, the fences over all streams, now_ns, and work_count, by which memory that is freed
- * while nothing is running is idle at once; plain_free gives memory back to the
- * driver and gets the address alone. Thread-safe; no lock is held across any of them. The contents of memory that
- * serves again are what they were. */
+ * Of struct gsa_ops are used plain_free, the fences over all streams, now_ns, and work_count, by which memory that is
+ * freed while nothing is running is idle at once; plain_free gives memory back to the driver and gets the address alone.
+ * Thread-safe; the lock is held across now_ns and work_count, which reach no driver, and not across the others. The
+ * contents of memory that serves again are what they were. Addresses and sizes are in bytes. */
 #ifndef GSA_PINNED_H
 #define GSA_PINNED_H
 

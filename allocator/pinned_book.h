@@ -83,7 +83,8 @@ void gsa_pinned_enter(struct gsa_pinned *pinned, const struct gsa_pinned_kind *k
 
 uint64_t gsa_pinned_work(struct gsa_pinned *pinned);
 
-/* Live or leaving -> kept: pending, or idle at once if no work has been submitted since all was known to be done. Kept -> live. Any state -> forgotten. */
+/* Live or leaving -> kept: pending, or idle at once if no work has been submitted since all was known to be done. Kept ->
+ * live. Any state -> forgotten. */
 void gsa_pinned_keep(struct gsa_pinned *pinned, struct pinned_block *block);
 void gsa_pinned_revive(struct gsa_pinned *pinned, struct pinned_block *block, uint64_t size_bytes);
 void gsa_pinned_drop(struct gsa_pinned *pinned, struct pinned_block *block);

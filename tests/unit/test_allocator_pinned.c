@@ -241,6 +241,24 @@ static void the_oldest_go_at_the_limit(void **state)
 	cache_close(cache);
 }
 
+/* Whatever a program asks for. */
+static void sizes_beyond_all_memory_are_the_drivers(void **state)
+{
+	struct cache *cache = cache_open(GIB);
+	uint64_t idle = take_host(cache, MIB), pending = take_host(cache, MIB);
+	struct gsa_pinned_info info;
+
+	(void)state;
+	give_host(cache, idle);
+	gsa_pinned_idle(cache->pinned, gsa_pinned_mark(cache->pinned));
+	fake_submit(&cache->fake, 3);
+	give_host(cache, pending);
+	for (unsigned shift = 31; shift < 64; shift++)
+		assert_int_equal(gsa_pinned_take(cache->pinned, &plain, 1ull << shift, &info), GS_E_NOT_FOUND);
+	assert_int_equal(gsa_pinned_take(cache->pinned, &plain, UINT64_MAX, &info), GS_E_NOT_FOUND);
+	cache_close(cache);
+}
+
 static void what_is_not_live_is_not_freed(void **state)
 {
 	struct cache *cache = cache_open(GIB);
@@ -439,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(kinds_are_kept_apart),
 	    cmocka_unit_test(sizes_are_about_the_same),
 	    cmocka_unit_test(the_oldest_go_at_the_limit),
+	    cmocka_unit_test(sizes_beyond_all_memory_are_the_drivers),
 	    cmocka_unit_test(what_is_not_live_is_not_freed),
 	    cmocka_unit_test(a_driver_free_loses_to_a_new_allocation),
 	    cmocka_unit_test(contexts_end),
