@@ -113,7 +113,7 @@ void gsb_os_nap(void)
 
 long gsb_os_read_file(const char *path, char *text, size_t capacity)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = gsb_os_cancel_hold();
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
 	ssize_t got = fd < 0 ? -1 : 0;
@@ -128,6 +128,7 @@ long gsb_os_read_file(const char *path, char *text, size_t capacity)
 	}
 	if (fd >= 0)
 		close(fd);
+	gsb_os_cancel_restore(cancel);
 	errno = saved_errno;
 	if (got < 0)
 		return GS_E_IO;

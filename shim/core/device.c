@@ -220,15 +220,17 @@ uint64_t gs_devices_trim(bool wait)
 			gsa_wait(device->allocator);
 		given_back += gsa_trim(device->allocator, 0);
 	}
-	return given_back + gs_host_trim(wait);
+	return given_back + gs_host_trim(wait && !gs_order_capturing());
 }
 
 void gs_device_add_peer(struct gs_device *device, CUdevice peer)
 {
-	uint64_t bit = 1ull << peer;
+	uint64_t bit;
 
-	if (peer == device->device || peer < 0 || peer >= GS_DEVICE_LIMIT ||
-	    (atomic_fetch_or(&device->peers, bit) & bit) != 0)
+	if (peer == device->device || peer < 0 || peer >= GS_DEVICE_LIMIT)
+		return;
+	bit = 1ull << peer;
+	if ((atomic_fetch_or(&device->peers, bit) & bit) != 0)
 		return;
 	/* Once more: the driver may have lacked something for a moment. */
 	if (gsa_access_changed(device->allocator) != GS_OK && gsa_access_changed(device->allocator) != GS_OK)

@@ -292,10 +292,12 @@ int gs_ipc_open(const CUipcMemHandle *opaque, CUcontext context, CUdevice device
 int gs_ipc_close(CUdeviceptr address)
 {
 	int saved_errno = errno, error = GS_E_NOT_FOUND;
+	struct gs_order_relaxed relaxed;
 	struct gs_ipc_import *import;
 
 	if (atomic_load(&import_count) == 0)
 		return GS_E_NOT_FOUND;
+	relaxed = gs_order_relaxed_begin();
 	gsb_lock_acquire(&busy_lock);
 	import = import_at(address);
 	if (import != NULL) {
@@ -304,6 +306,7 @@ int gs_ipc_close(CUdeviceptr address)
 		error = GS_OK;
 	}
 	gsb_lock_release(&busy_lock);
+	gs_order_relaxed_end(relaxed);
 	errno = saved_errno;
 	return error;
 }
@@ -335,10 +338,12 @@ bool gs_ipc_find(CUdeviceptr address, struct gsa_block_info *ret_block)
 
 void gs_ipc_context_gone(CUcontext context)
 {
+	struct gs_order_relaxed relaxed;
 	struct gs_ipc_import *next;
 
 	if (atomic_load(&import_count) == 0)
 		return;
+	relaxed = gs_order_relaxed_begin();
 	gsb_lock_acquire(&busy_lock);
 	for (struct gs_ipc_import *import = imports; import != NULL; import = next) {
 		next = import->next;
@@ -348,6 +353,7 @@ void gs_ipc_context_gone(CUcontext context)
 		import_drop(import);
 	}
 	gsb_lock_release(&busy_lock);
+	gs_order_relaxed_end(relaxed);
 }
 
 void gs_ipc_after_fork(void)
