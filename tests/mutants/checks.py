@@ -5,7 +5,7 @@
     program NAME ARGUMENT..     a program of tests/preload, as without the shim
     contexts                    drv_contexts, on a small device
     alone NAME ARGUMENT..       one that judges itself by its status, with the shim
-    torch                       rt_torch, as without the shim
+    torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
     race NAME ARGUMENT..        a program or unit test (unit NAME) under ThreadSanitizer, which reports no race
@@ -122,9 +122,9 @@ class Checks:
     def alone(self, name, *arguments):
         return judge(*self.sim([], [BUILD + "/tests/preload/" + name, *arguments], TOP, QUIET))
 
-    def torch(self):
-        program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so", "train", "decode", "graph",
-                   "shortage", "empty"]
+    def torch(self, *phases):
+        program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so",
+                   *(phases or ("train", "decode", "graph", "shortage", "empty"))]
         return self.as_without(["--memory", "512M"], program, QUIET)
 
     def rule(self, name):

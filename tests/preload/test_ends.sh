@@ -22,6 +22,9 @@ functions = json.load(open(glob.glob(sys.argv[1] + "/*.json")[0]))["functions"]
 print([sum(f["calls"] for f in functions if f["name"] == name) for name in ("cudaMalloc", "cudaFree")])' "$folder")" \
 	'[1600, 1600]'
 
+is 'a fork during the first call of another thread: the child is as new' \
+	"$(sim "$BUILD/tests/preload/drv_first_fork"; echo $?)" $'child well, parent 0\n0'
+
 # What is printed at the end harms nobody: a pipe that nobody reads, a limit of the file size, a file with the number 2.
 rm -f "$folder"/*
 mkfifo "$folder/pipe"

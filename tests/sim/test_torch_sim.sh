@@ -66,6 +66,10 @@ for policy in in-order random starve; do
 	same "native under $policy" --memory 512M --policy $policy "$program" "$BUILD/sim/torch/libc10_cuda.so" "${phases[@]}"
 done
 
+# What PyTorch gives back is back at once, not only when memory was short.
+same 'native: a training, and then an empty cache' --memory 512M "$program" "$BUILD/sim/torch/libc10_cuda.so" train empty
+like 'native: nothing is kept for another training' "$output" 'empty: 6 tensors, the device holds the segments'
+
 export PYTORCH_ALLOC_CONF=backend:cudaMallocAsync
 run 'cudaMallocAsync' torch "${async[@]}"
 none 'cudaMallocAsync'
