@@ -42,7 +42,7 @@ __attribute__((constructor(101))) static void mutant_read(void)
 UNITS = {
     "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
                   "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
-                  "allocator_moves"],
+                  "allocator_stitch", "allocator_purge"],
     "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
 }
 MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/undisturbed", "contexts",
