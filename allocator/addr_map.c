@@ -92,13 +92,6 @@ void gsa_map_slabs_init(struct gsa_map_slabs *slabs)
 	gsb_slab_init(&slabs->small, (64 / 64 + 64) * sizeof(uint64_t));
 }
 
-int gsa_map_reserve(struct gsa_map_slabs *slabs, unsigned inserts)
-{
-	int error = gsb_slab_reserve(&slabs->large, (size_t)inserts * GSA_MAP_LARGE);
-
-	return error != GS_OK ? error : gsb_slab_reserve(&slabs->small, (size_t)inserts * GSA_MAP_SMALL);
-}
-
 /* Gives back the nodes on the way to the unit that have become empty. */
 static void prune(uint64_t **path, struct gsa_map_slabs *slabs, uint64_t unit, unsigned level)
 {

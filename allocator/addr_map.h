@@ -1,8 +1,8 @@
 /* A map from addresses to pointers: a radix tree of five levels over 48-bit addresses in units of 256 bytes.
  *
  * Looking up an address, the key at or below it (for interior pointers) and the key at or above it (for walks) each
- * cost a handful of loads whatever the number of keys, and no lookup or removal can fail. Insertion needs at most
- * GSA_MAP_SMALL small and GSA_MAP_LARGE large nodes, which gsa_map_reserve obtains beforehand.
+ * cost a handful of loads whatever the number of keys, and no lookup or removal can fail. Insertion may need a node on
+ * each level below the root.
  *
  *   root 1024 x 256 GiB  ->  512 x 512 MiB  ->  512 x 1 MiB  ->  64 x 16 KiB  ->  64 x 256 B
  *
@@ -34,10 +34,7 @@ struct gsa_map_slabs {
 
 void gsa_map_slabs_init(struct gsa_map_slabs *slabs);
 
-/* Makes sure that the next `inserts` insertions succeed. GS_E_NO_HOST_MEMORY. */
-int gsa_map_reserve(struct gsa_map_slabs *slabs, unsigned inserts);
-
-/* GS_E_INVALID: not a 48-bit address, or its unit is taken. GS_E_NO_HOST_MEMORY: not reserved. */
+/* GS_E_INVALID: not a 48-bit address, or its unit is taken. GS_E_NO_HOST_MEMORY: no node; nothing has changed then. */
 int gsa_map_insert(struct gsa_map *map, struct gsa_map_slabs *slabs, uint64_t address, void *value);
 
 /* The address must be there. */

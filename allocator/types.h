@@ -71,8 +71,9 @@
 
 /* Free memory is stitched together instead of making new memory where that saves 1/GSA_STITCH_GAIN_SHARE of the request
  * and more than 1/GSA_WASTE_SHARE of what is held would not be needed otherwise. For each handle made, GSA_STITCH_SHARE
- * may be mapped again, which costs about as much each: so that comes to an end when growth does. Where 1/GSA_IDLE_SHARE of what is used is idle, more may be, as long as all of it, at GSA_STITCH_NS a
- * handle, took no more than 1/GSA_STITCH_TIME_SHARE of the time since the beginning. */
+ * may be mapped again, which costs about as much each: so that comes to an end when growth does. Where 1/GSA_IDLE_SHARE
+ * of what is used is idle, more may be, as long as all of it, at GSA_STITCH_NS a handle, took no more than
+ * 1/GSA_STITCH_TIME_SHARE of the time since the beginning. */
 #define GSA_WASTE_SHARE 32u
 #define GSA_STITCH_GAIN_SHARE 16u
 #define GSA_STITCH_SHARE 12u
