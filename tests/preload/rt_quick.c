@@ -108,6 +108,12 @@ static void run_plain(void)
 	say("with the last error", before);
 }
 
+/* Memory is held that would do: what warm() left is idle. */
+static void run_legacy(void)
+{
+	legacy_pair("legacy, with idle memory");
+}
+
 static void run_device(void)
 {
 	NEED(cudaSetDevice(1));
@@ -265,7 +271,7 @@ int main(int argc, char **argv)
 		{"plain", run_plain},	{"thread", run_thread},	    {"device", run_device}, {"context", run_context},
 		{"capture", run_capture}, {"copy", run_copy},	    {"pool", run_pool},	    {"broken", run_broken},
 		{"tool", run_tool},	{"lookup", run_tool_lookup}, {"runtimes", run_runtimes}, {"behind", run_behind},
-		{"front", run_front},
+		{"front", run_front},	{"legacy", run_legacy},
 	};
 
 	*(void **)&entries = sim_find("sim_cudart_entries");

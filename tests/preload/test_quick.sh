@@ -42,6 +42,7 @@ export GPUSHIM_ALLOC_CONF=snapshot:off,free_sync:always
 like 'with free_sync:always all do' "$(quick plain)" 'likewise, legacy: 1 entered'
 export GPUSHIM_ALLOC_CONF=snapshot:off,ipc:legacy
 like 'what must be memory of its own enters' "$(quick plain)" 'likewise, legacy: 2 entered'
+is 'also where other memory is idle' "$(quick legacy)" 'legacy, with idle memory: 2 entered'
 export GPUSHIM_ALLOC_CONF=snapshot:off,backend:off
 like 'and all does with backend:off' "$(quick plain)" 'served from what is held: 2 entered
 likewise, legacy: 2 entered'
