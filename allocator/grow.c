@@ -258,14 +258,16 @@ static int choose(struct gsa *allocator, const struct gsa_want *want, struct gsa
 	return choose_hole(allocator, want, ret_place) ? GS_E_NOT_FOUND : GS_E_NO_MEMORY;
 }
 
-/* How much to map at the place. generous: a whole step if the request needs less. */
+/* How much to map at the place. generous: a whole step if the request needs less, and the step may be cut. */
 static uint64_t amount(const struct gsa *allocator, const struct gsa_want *want, const struct place *place,
 		       bool generous)
 {
-	uint64_t bytes = place->least_bytes;
+	uint64_t bytes = place->least_bytes, step = step_bytes(allocator, want);
+	bool cuts = allocator->options.expandable || allocator->options.max_split_bytes == 0 ||
+		    step <= allocator->options.max_split_bytes;
 
-	if (generous && bytes < step_bytes(allocator, want))
-		bytes = step_bytes(allocator, want);
+	if (generous && cuts && bytes < step)
+		bytes = step;
 	return bytes < place->hole->size_bytes ? bytes : place->hole->size_bytes;
 }
 

@@ -24,7 +24,8 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 	if (options->use_vmm)
 		allocator->options.arena_bytes = gsa_round_up(options->arena_bytes, unit_bytes);
 	else
-		allocator->options.granularity_bytes = GSA_ROUND_BYTES;
+		allocator->options.granularity_bytes = unit_bytes = GSA_ROUND_BYTES;
+	allocator->options.max_split_bytes = gsa_round_up(options->max_split_bytes, unit_bytes);
 	allocator->plain_only = !options->use_vmm;
 	allocator->start_ns = ops->now_ns(device);
 	gsb_lock_init(&allocator->grow_lock, GSB_RANK_GROW);

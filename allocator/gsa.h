@@ -33,7 +33,7 @@ struct gsa_options {
 	bool expandable;             /* false: a fixed segment a growth, one handle each */
 
 	/* As PyTorch's settings of these names; 0: off. */
-	uint64_t max_split_bytes;     /* fixed segments: larger blocks are not cut */
+	uint64_t max_split_bytes;     /* fixed segments: larger blocks are not cut; rounded up to the granularity */
 	uint64_t large_segment_bytes; /* least growth for requests above GSA_SMALL_BYTES and up to half of this */
 	uint64_t collect_bytes;       /* before holding more, idle memory above this goes back */
 	unsigned roundup_divisions;   /* sizes are rounded up to as many steps between powers of two */

@@ -157,6 +157,32 @@ static void max_split_size(void **state)
 	bench_close(bench);
 }
 
+/* Whatever is not to be cut, new memory serves the request that it was made for: no more is made than that needs. */
+static void max_split_size_leaves_every_size_to_be_had(void **state)
+{
+	static const uint64_t splits[] = {1, MIB, 2 * MIB, 7 * MIB, 8 * MIB, 21 * MIB};
+	static const uint64_t sizes[] = {100,	     600 * KIB, MIB,	  3 * MIB / 2, 13 * MIB / 2,
+					 7 * MIB - 1, 8 * MIB,	9 * MIB, 15 * MIB,    21 * MIB + 1};
+	struct gsa_options options = fake_options();
+	struct bench *bench;
+
+	(void)state;
+	options.expandable = false;
+	for (unsigned i = 0; i < sizeof(splits) / sizeof(splits[0]); i++)
+		for (unsigned large = 0; large < 2; large++)
+			for (unsigned j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+				options.max_split_bytes = splits[i];
+				options.large_segment_bytes = large * 20 * MIB;
+				bench = bench_open(options, 8 * GIB);
+				for (unsigned count = 1; count <= 64; count++) {
+					take(bench, sizes[j], 1);
+					assert_true(bench_stats(bench)->reserved_bytes.now <=
+						    count * (sizes[j] + 2 * MIB) + 20 * MIB + bench->stats.rounded_bytes.now / 8);
+				}
+				bench_close(bench);
+			}
+}
+
 static void garbage_collection_threshold(void **state)
 {
 	struct gsa_options options = fake_options();
@@ -185,6 +211,7 @@ int main(void)
 	    cmocka_unit_test(roundup_power2_divisions),
 	    cmocka_unit_test(large_segment_size),
 	    cmocka_unit_test(max_split_size),
+	    cmocka_unit_test(max_split_size_leaves_every_size_to_be_had),
 	    cmocka_unit_test(garbage_collection_threshold),
 	};
 
