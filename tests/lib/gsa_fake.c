@@ -169,9 +169,13 @@ static int op_set_access(void *device, uint64_t address, uint64_t size_bytes)
 static int op_unmap(void *device, uint64_t address, uint64_t size_bytes)
 {
 	int error;
-	struct fake *fake = enter(device, FAKE_UNMAP, true, &error);
-	struct fake_range *mapping = range_at(fake->mappings, fake->mapping_count, address);
+	struct fake *fake = device;
+	struct fake_range *mapping;
 
+	if (fake->before_unmap != NULL)
+		fake->before_unmap(fake->before_unmap_user);
+	enter(fake, FAKE_UNMAP, true, &error);
+	mapping = range_at(fake->mappings, fake->mapping_count, address);
 	gsb_assert(mapping != NULL && mapping->size_bytes == size_bytes);
 	if (error == GS_OK)
 		range_drop(fake->mappings, &fake->mapping_count, mapping);

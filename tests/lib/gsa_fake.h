@@ -73,6 +73,8 @@ struct fake {
 	bool capturing; /* fences are forbidden */
 	void (*before_fence_stream)(void *user); /* called by fence_stream, nothing held; may be NULL */
 	void *before_fence_user;
+	void (*before_unmap)(void *user); /* likewise, by unmap */
+	void *before_unmap_user;
 
 	unsigned calls[FAKE_OP_COUNT];
 	unsigned call_count; /* of all */

@@ -289,6 +289,49 @@ static void trim_leaves_handles_that_are_mapped_for_a_live_block(void **state)
 	bench_close(bench);
 }
 
+struct freed_meanwhile {
+	struct bench *bench;
+	uint64_t address; /* 0: freed */
+};
+
+static void free_meanwhile(void *user)
+{
+	struct freed_meanwhile *freed = user;
+	uint64_t address = freed->address;
+
+	freed->address = 0;
+	if (address == 0)
+		return;
+	give(freed->bench, address, 1);
+	gsa_device_idle(freed->bench->allocator, gsa_free_serial(freed->bench->allocator));
+}
+
+/* Another thread frees the block of one segment while another segment is being dropped: no handle goes back as long as
+ * a segment has it mapped. */
+static void what_is_freed_while_others_are_dropped_goes_back_whole(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct freed_meanwhile freed = {.bench = bench};
+	uint64_t live[PIECES];
+	uint64_t dropped;
+
+	(void)state;
+	pieces(bench, live, true);
+	freed.address = take(bench, ALL_BYTES / 2, 1);
+	dropped = take(bench, ALL_BYTES / 2, 1);
+	assert_int_equal(bench_stats(bench)->stitches, 2);
+	give(bench, dropped, 1);
+	bench->fake.before_unmap = free_meanwhile;
+	bench->fake.before_unmap_user = &freed;
+	gsa_trim(bench->allocator, 0);
+	assert_int_equal(freed.address, 0);
+	gsa_trim(bench->allocator, 0);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, ALL_BYTES);
+	assert_int_equal(bench->fake.used_bytes, ALL_BYTES);
+	assert_int_equal(bench->fake.reservation_count, 1);
+	bench_close(bench);
+}
+
 /* Interior pointers, handles for export, and the death of the owner. */
 static void a_stitched_block_is_a_block(void **state)
 {
@@ -446,6 +489,7 @@ int main(void)
 	    cmocka_unit_test(work_at_its_addresses_is_waited_for),
 	    cmocka_unit_test(trim_leaves_addresses_that_work_may_still_use),
 	    cmocka_unit_test(trim_leaves_handles_that_are_mapped_for_a_live_block),
+	    cmocka_unit_test(what_is_freed_while_others_are_dropped_goes_back_whole),
 	    cmocka_unit_test(a_stitched_block_is_a_block),
 	    cmocka_unit_test(a_shared_stitched_block_goes_back),
 	    cmocka_unit_test(a_held_stitched_block_keeps_its_memory),
