@@ -97,8 +97,7 @@ static bool idle_above(struct gsa *allocator, uint64_t keep_bytes)
 }
 
 /* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. */
-static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t done,
-			  uint64_t *cursor)
+static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t *cursor)
 {
 	struct gsa_block *block = NULL;
 	struct gsa_handle *handle = NULL;
@@ -106,7 +105,7 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 
 	gsb_lock_acquire(&allocator->grow_lock);
 	if (idle_above(allocator, keep_bytes))
-		gsa_stitch_drop_unused(allocator, done);
+		gsa_stitch_drop_unused(allocator);
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
 		handle = find_last(allocator, pool, cursor, &block);
@@ -136,13 +135,14 @@ static uint64_t end_of(struct gsa *allocator, enum gsa_pool pool)
 uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	uint64_t given_bytes = 0;
-	uint64_t done = idle_above(allocator, keep_bytes) ? gsa_stitch_done(allocator) : 0;
 	uint64_t bytes;
 
+	if (idle_above(allocator, keep_bytes))
+		gsa_stitch_learn(allocator, false);
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
 		uint64_t cursor = end_of(allocator, pool);
 
-		while ((bytes = trim_once(allocator, pool, keep_bytes, done, &cursor)) > 0)
+		while ((bytes = trim_once(allocator, pool, keep_bytes, &cursor)) > 0)
 			given_bytes += bytes;
 	}
 	return given_bytes;

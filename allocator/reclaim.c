@@ -18,6 +18,7 @@
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/share.h"
+#include "allocator/stitch.h"
 #include "shim/base/err.h"
 
 /* How often fences just recorded are asked again before new memory is made: some 10 us of a driver's time, where new
@@ -160,6 +161,14 @@ static int serve_pending(struct gsa *allocator, const struct gsa_want *want, str
 	return error;
 }
 
+/* True when there may be more free memory afterwards. */
+static bool wait_for_more(struct gsa *allocator, uint64_t size_bytes)
+{
+	bool waited = worth_waiting(allocator, size_bytes) && gsa_fences_wait(allocator);
+
+	return gsa_stitch_learn(allocator, true) || waited;
+}
+
 int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error = GS_E_NOT_FOUND;
@@ -175,7 +184,7 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 		return error;
 	gsa_fences_gather(allocator, 0);
 	error = serve_by_trimming(allocator, want, ret_info);
-	if (error == GS_E_NO_MEMORY && worth_waiting(allocator, want->size_bytes) && gsa_fences_wait(allocator))
+	if (error == GS_E_NO_MEMORY && wait_for_more(allocator, want->size_bytes))
 		error = serve_by_trimming(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY && want->pool == GSA_POOL_SMALL)
 		error = serve_from_large(allocator, want, ret_info);
@@ -186,7 +195,10 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 
 bool gsa_wait(struct gsa *allocator)
 {
-	return gsa_fences_wait(allocator);
+	bool waited = gsa_fences_wait(allocator);
+
+	gsa_stitch_learn(allocator, true);
+	return waited;
 }
 
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)

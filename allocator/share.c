@@ -178,8 +178,9 @@ static bool give_back(struct gsa *allocator, enum gsa_pool pool, struct gsa_hand
 /* How often the driver is asked: on a device that has nothing to do it takes some microseconds to know. */
 #define PATIENT_POLLS 32
 
-bool gsa_share_all_done(struct gsa *allocator)
+bool gsa_share_all_done(struct gsa *allocator, bool wait)
 {
+	uint64_t cover = gsa_free_serial(allocator);
 	uint64_t fence;
 	bool done = false;
 
@@ -187,7 +188,13 @@ bool gsa_share_all_done(struct gsa *allocator)
 		return false;
 	for (unsigned poll = 0; poll < PATIENT_POLLS && !done; poll++)
 		done = allocator->ops.fence_poll(allocator->device, fence) > 0;
+	if (wait && !done)
+		done = allocator->ops.fence_wait(allocator->device, fence) == GS_OK;
 	allocator->ops.fence_drop(allocator->device, fence);
+	gsb_lock_acquire(&allocator->lock);
+	if (done && cover > allocator->done_serial)
+		allocator->done_serial = cover;
+	gsb_lock_release(&allocator->lock);
 	return done;
 }
 
@@ -202,10 +209,10 @@ void gsa_share_sweep(struct gsa *allocator)
 	cover = allocator->free_serial;
 	over = allocator->retired != NULL && find_over(allocator, cover, true, &pool) != NULL;
 	gsb_lock_release(&allocator->lock);
-	if (!over || !gsa_share_all_done(allocator))
+	if (!over || !gsa_share_all_done(allocator, false))
 		return;
 	gsb_lock_acquire(&allocator->grow_lock);
-	gsa_stitch_drop_unused(allocator, cover);
+	gsa_stitch_drop_unused(allocator);
 	gsb_lock_acquire(&allocator->lock);
 	while ((handle = find_over(allocator, cover, false, &pool)) != NULL && give_back(allocator, pool, handle))
 		;

@@ -8,8 +8,8 @@
 
 #include "allocator/types.h"
 
-/* Whether all work submitted before now is done, as far as can be told now. No lock held. */
-bool gsa_share_all_done(struct gsa *allocator);
+/* Finds out whether all work submitted before now is done, or waits for it; if so, raises done_serial. No lock held. */
+bool gsa_share_all_done(struct gsa *allocator, bool wait);
 
 /* A detached block that was shared. ALLOCATOR lock held. */
 void gsa_share_retire(struct gsa *allocator, struct gsa_block *block);

@@ -401,7 +401,7 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
 	int error;
 
 	if (allocator->stitched_count >= GSA_STITCHED_MAX)
-		gsa_stitch_drop_unused(allocator, 0);
+		gsa_stitch_drop_unused(allocator);
 	if (allocator->stitched_count >= GSA_STITCHED_MAX)
 		return GS_E_NOT_FOUND;
 	gsb_lock_acquire(&allocator->lock);
@@ -434,17 +434,15 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-uint64_t gsa_stitch_done(struct gsa *allocator)
+bool gsa_stitch_learn(struct gsa *allocator, bool wait)
 {
-	uint64_t done;
 	bool any = false;
 
 	gsb_lock_acquire(&allocator->lock);
-	done = allocator->free_serial;
 	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
-		any |= segment->mapped_bytes == 0 && !segment->held;
+		any |= segment->mapped_bytes == 0 && !segment->held && segment->free_serial > allocator->done_serial;
 	gsb_lock_release(&allocator->lock);
-	return any && gsa_share_all_done(allocator) ? done : 0;
+	return any && gsa_share_all_done(allocator, wait);
 }
 
 /* What its memory was freed for at home has a fence of its own, which may be done while others still wait. */
@@ -460,20 +458,20 @@ static bool all_is_idle(struct gsa *allocator, const struct gsa_segment *segment
 	return true;
 }
 
-static bool can_go(struct gsa *allocator, const struct gsa_segment *segment, uint64_t done)
+static bool can_go(struct gsa *allocator, const struct gsa_segment *segment)
 {
 	return segment->mapped_bytes == 0 && !segment->held &&
-	       (segment->free_serial <= done || all_is_idle(allocator, segment));
+	       (segment->free_serial <= allocator->done_serial || all_is_idle(allocator, segment));
 }
 
-void gsa_stitch_drop_unused(struct gsa *allocator, uint64_t done)
+void gsa_stitch_drop_unused(struct gsa *allocator)
 {
 	struct gsa_segment *unused = NULL;
 	struct gsa_segment *segment;
 
 	gsb_lock_acquire(&allocator->lock);
 	for (struct gsa_segment **link = &allocator->stitched; (segment = *link) != NULL;) {
-		if (!can_go(allocator, segment, done)) {
+		if (!can_go(allocator, segment)) {
 			link = &segment->next_stitched;
 			continue;
 		}

@@ -38,13 +38,13 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
  * when tag is NULL, or retired where it was shared. Cannot fail. ALLOCATOR lock held. */
 void gsa_stitch_return(struct gsa *allocator, struct gsa_block *block, struct gsa_tag *tag);
 
-/* The serial up to which drop_unused may go: frees before it are not only free at home, all work at the addresses of
- * their blocks is done. 0 when there is nothing to drop or work goes on. No lock held. */
-uint64_t gsa_stitch_done(struct gsa *allocator);
+/* Finds out whether work at the addresses of segments without a block is done, or waits for it. True when there is more
+ * to drop then, perhaps. No lock held. */
+bool gsa_stitch_learn(struct gsa *allocator, bool wait);
 
-/* Unmaps the segments in which no block lives, whose last one was freed at `done` or before or all of whose memory is
- * idle, and that nobody looks up by their address. GROW held, ALLOCATOR not. */
-void gsa_stitch_drop_unused(struct gsa *allocator, uint64_t done);
+/* Unmaps the segments in which no block lives, at whose addresses all work is known to be done, and that nobody looks up
+ * by their address. GROW held, ALLOCATOR not. */
+void gsa_stitch_drop_unused(struct gsa *allocator);
 
 /* Is the handle mapped in a stitched segment? Then it stays. ALLOCATOR lock held. */
 bool gsa_stitch_maps(const struct gsa *allocator, const struct gsa_handle *handle);

@@ -248,6 +248,7 @@ struct gsa {
 	struct gsa_tag *tags[GSA_TAG_BUCKETS];
 	struct gsa_fence *spent; /* fences to give back to the driver */
 	struct gsa_block *retired;
+	uint64_t done_serial; /* all work from before this free is known to be done, on all streams */
 	uint64_t round;
 	uint64_t alloc_serial;
 	uint64_t free_serial;

@@ -12,7 +12,7 @@ for schedule in 'late 1' 'in-order 2' 'random 3' 'random 4' 'random 5' 'starve 6
 	like "a mixed program, $policy: nothing wrong" "$output" ' 0 words wrong'
 	is "a mixed program, $policy: nothing said" "$said" ''
 done
-same 'a mixed program, on a nearly full device' --memory 28M --policy random "$programs/rt_mix" 8
+same 'a mixed program, on a nearly full device' --memory 30M --policy random "$programs/rt_mix" 8
 same 'a mixed program, with a second device' --devices 2 "$programs/rt_mix" 9
 is 'afterwards: no live block' "$(snapshot blocks)" '0 0'
 like 'afterwards: nothing allocated' "$(snapshot gauge allocated_bytes)" '^0 [1-9]'

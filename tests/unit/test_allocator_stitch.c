@@ -40,11 +40,13 @@ static void work_at_its_addresses_is_waited_for(void **state)
 	pieces(bench, live, true);
 	large = take(bench, ALL_BYTES, 2);
 	assert_int_equal(bench_stats(bench)->stitches, 1);
+	give(bench, live[0], 1);
 	fake_submit(&bench->fake, 2);
 	give(bench, large, 2);
 	gsa_trim(bench->allocator, 0);
 	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
 	take(bench, PIECE_BYTES, 2);
+	give(bench, live[1], 1);
 	gsa_trim(bench->allocator, 0);
 	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
 	fake_finish(&bench->fake, 2);
