@@ -66,9 +66,12 @@ static bool quick_end(const struct gs_call *call, enum gs_fn runtime_fn, bool an
 	return answered;
 }
 
+/* Whether calls are timed is known once the shim has started, which another thread may be doing now. */
 static struct gs_call driver_call(enum gs_fn fn, const void *caller)
 {
-	return (struct gs_call){.fn = fn, .caller = caller, .start_ticks = gs_call_timed ? gs_ticks() : 0};
+	bool timed = gs_mode() == GS_MODE_ACTIVE && gs_call_timed;
+
+	return (struct gs_call){.fn = fn, .caller = caller, .start_ticks = timed ? gs_ticks() : 0};
 }
 
 static bool alloc_held(const struct gs_device *device, const struct gsa_request *request, void **ret_pointer)
