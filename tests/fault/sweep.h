@@ -112,7 +112,8 @@ static bool sweep_is_record(const struct fault *fault)
 }
 
 /* What the program failed to give back is held: as much as after the same fault without the shim; for blocks of ours,
- * the memory that they lie in; for shared memory that it could not close, as many mappings as it has handles. */
+ * the memory that they lie in, twice mapped where a block is stitched; for shared memory that it could not close, as many
+ * mappings as it has handles. */
 static bool sweep_nothing_leaks(const struct fault *fault, const struct outcome *run, const struct outcome *base,
 				const struct plain_row *row, const struct plain_row *none, const struct step *step)
 {
@@ -123,8 +124,10 @@ static bool sweep_nothing_leaks(const struct fault *fault, const struct outcome 
 		 * lives on keeps those made in it. */
 		allowed += (kind == SIM_HELD_EVENTS && !sweep_is_record(fault)) || sweep_gives_back(fault);
 		allowed += kind == SIM_HELD_EVENTS && run->own && sweep_gives_back(fault) ? 4 : 0;
-		if (kind == SIM_HELD_PHYSICAL || kind == SIM_HELD_RANGES)
-			allowed += run->used > base->used ? run->used - base->used : 0;
+		if (run->used > base->used && kind == SIM_HELD_RESERVATIONS)
+			allowed++;
+		else if (run->used > base->used && (kind == SIM_HELD_PHYSICAL || kind == SIM_HELD_RANGES))
+			allowed += (run->used - base->used) * (kind == SIM_HELD_RANGES ? 2 : 1);
 		if (row != NULL && row->held[kind] > none->held[kind])
 			allowed += row->held[kind] - none->held[kind];
 		if (run->own && strncmp(step->text, "cudaIpcClose", 12) == 0)
