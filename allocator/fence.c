@@ -73,6 +73,8 @@ static struct gsa_fence *record(struct gsa *allocator, struct gsa_tag *tag, int 
 	struct gsa_stream stream = tag->stream;
 	int error;
 
+	stream.ending = tag->ending;
+
 	if (fence == NULL) {
 		*ret_error = GS_E_NO_HOST_MEMORY;
 		return NULL;

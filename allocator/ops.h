@@ -19,6 +19,7 @@ struct gsa_stream {
 	uint64_t id;     /* never 0 */
 	uint64_t handle; /* CUstream */
 	uint64_t owner;  /* CUcontext */
+	bool ending;     /* to fence_stream alone: the last chance to record on it */
 };
 
 #define GSA_WORK_UNKNOWN UINT64_MAX

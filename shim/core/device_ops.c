@@ -315,6 +315,25 @@ static int fence_record(const struct gs_context *contexts, unsigned count, const
 	return GS_OK;
 }
 
+/* An event of the whole context that is recorded after a stream's end may not cover what is queued on it. So a stream
+ * that ends during a capture, of which it is no part, gets its event all the same: that breaks no capture in a relaxed
+ * exchange (H9). */
+static int fence_ending(const struct gsa_stream *stream, uint64_t *ret_fence)
+{
+	struct gs_order_relaxed saved;
+	struct gs_context context;
+	int error = GS_E_NOT_FOUND;
+
+	if (!stream->ending || !gs_order_capturing() || is_default_stream(stream) ||
+	    gs_order_stream_captures((CUstream)(uintptr_t)stream->handle))
+		return GS_E_FORBIDDEN;
+	saved = gs_order_relaxed_begin();
+	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
+		error = fence_record(&context, 1, stream, ret_fence);
+	gs_order_relaxed_end(saved);
+	return error;
+}
+
 static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t *ret_fence)
 {
 	struct gs_context context;
@@ -322,7 +341,7 @@ static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t
 
 	(void)user;
 	if (!gs_order_enter(&cancel))
-		return GS_E_FORBIDDEN;
+		return fence_ending(stream, ret_fence);
 	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
 		error = fence_record(&context, 1, is_default_stream(stream) ? NULL : stream, ret_fence);
 	gs_order_leave(cancel);

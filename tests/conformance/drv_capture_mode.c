@@ -1,6 +1,6 @@
 /* Rule (H9): cuMemAlloc is refused, and breaks the capture, by the thread that captures and, while a capture is global,
  * by every thread; not by a thread that exchanged its mode for the relaxed one. Only a relaxed capture may be ended by
- * another thread. */
+ * another thread. An event may be recorded on a stream that does not capture, beside any capture. */
 #include <pthread.h>
 
 #include "tests/conformance/rule_drv.h"
@@ -32,6 +32,23 @@ static CUresult alloc_local(void)
 static CUresult alloc_relaxed(void)
 {
 	return alloc(CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+/* On a stream of its own. */
+static CUresult record(void)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUstream other;
+	CUevent event;
+	CUresult result;
+
+	NEED(cuThreadExchangeStreamCaptureMode(&mode));
+	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	result = cuEventRecord(event, other);
+	NEED(cuStreamDestroy(other));
+	NEED(cuThreadExchangeStreamCaptureMode(&mode));
+	return result;
 }
 
 static CUresult end(void)
@@ -86,6 +103,11 @@ int main(void)
 	WANT(elsewhere(alloc_local), CUDA_SUCCESS);
 	WANT(elsewhere(end), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
 	(void)end();
+
+	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	WANT(record(), CUDA_SUCCESS);
+	WANT(elsewhere(record), CUDA_SUCCESS);
+	WANT(end(), CUDA_SUCCESS);
 
 	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 	WANT(alloc_global(), refused);

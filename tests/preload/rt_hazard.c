@@ -124,9 +124,11 @@ static unsigned long events_recorded(void)
 	return calls("cuEventRecord");
 }
 
-static void stream_destroyed(void)
+/* beside_capture: while another stream captures, which forbids most of what tells when work is done (H9). */
+static void stream_destroyed(bool beside_capture)
 {
-	cudaStream_t first = stream_new(), second;
+	cudaStream_t first = stream_new(), captures = stream_new(), second;
+	cudaGraph_t graph;
 	uint32_t *words, *other;
 	unsigned long events;
 
@@ -134,7 +136,11 @@ static void stream_destroyed(void)
 	pending_reader(words, 1, first);
 	NEED(cudaFreeAsync(words, first));
 	events = events_recorded();
+	if (beside_capture)
+		NEED(cudaStreamBeginCapture(captures, cudaStreamCaptureModeGlobal));
 	NEED(cudaStreamDestroy(first));
+	if (beside_capture)
+		NEED(cudaStreamEndCapture(captures, &graph));
 	if (dlsym(RTLD_DEFAULT, "gpushim_stats") != NULL && events_recorded() == events)
 		printf("the stream went and nothing tells when its memory is free\n");
 	second = stream_new();
@@ -255,7 +261,9 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "copy-then-free") == 0)
 		copy_then_free();
 	else if (strcmp(what, "stream-destroyed") == 0)
-		stream_destroyed();
+		stream_destroyed(false);
+	else if (strcmp(what, "stream-destroyed-beside-capture") == 0)
+		stream_destroyed(true);
 	else if (strcmp(what, "reset") == 0)
 		reset();
 	else if (strcmp(what, "give-back") == 0)
