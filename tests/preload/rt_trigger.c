@@ -2,7 +2,7 @@
  *     own       a handler of its own for SIGUSR2, set before the first CUDA call
  *     late      the same after it
  *     raise     sends SIGUSR2 to itself after some calls
- *     rise      20 MiB in pieces, given back at once when all are there; three times
+ *     rise      20 MiB in pieces, given back at once when all are there; again and again until the file appears
  *     child     a child that sends SIGUSR2 to itself and makes no CUDA call */
 #include <cuda_runtime_api.h>
 #include <signal.h>
@@ -29,12 +29,13 @@ static void use(void)
 		exit(3);
 }
 
-static void rise(const struct timespec *nap)
+static void rise(const char *until)
 {
 	enum { PIECES = 10 };
+	struct timespec nap = {0, 50000000};
 	void *pieces[PIECES];
 
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 1200 && access(until, F_OK) != 0; round++) {
 		for (int i = 0; i < PIECES; i++) {
 			if (cudaMalloc(&pieces[i], 2 << 20) != cudaSuccess)
 				exit(3);
@@ -43,8 +44,7 @@ static void rise(const struct timespec *nap)
 			if (cudaFree(pieces[i]) != cudaSuccess)
 				exit(3);
 		}
-		for (int i = 0; i < 200; i++)
-			nanosleep(nap, NULL);
+		nanosleep(&nap, NULL);
 	}
 }
 
@@ -78,7 +78,7 @@ int main(int count, char **words)
 		else if (!strcmp(words[i], "raise"))
 			raise(SIGUSR2);
 		else if (!strcmp(words[i], "rise"))
-			rise(&nap);
+			rise(until);
 		else if (!strcmp(words[i], "child"))
 			child();
 	}
