@@ -111,7 +111,8 @@ bool gsa_holds(struct gsa *allocator, uint64_t address);
 bool gsa_reserves(struct gsa *allocator, uint64_t address);
 
 /* Physical handles behind a live block, from the one that holds the address to the last, in address order: for export
- * to another process. offset_bytes is where the address lies within the first. Returns how many there are (at most capacity are written), 0 for plain memory. */
+ * to another process. offset_bytes is where the address lies within the first. Returns how many there are (at most
+ * capacity are written), 0 for plain memory. */
 struct gsa_handle_span {
 	uint64_t handle;
 	uint64_t size_bytes;

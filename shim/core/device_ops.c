@@ -164,7 +164,7 @@ static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address
 	return error;
 }
 
-static bool lacks_context(CUresult result)
+bool gs_lacks_context(CUresult result)
 {
 	return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
@@ -176,10 +176,10 @@ static int op_plain_free(void *user, uint64_t address)
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	CUresult result = gs_driver.cuMemFree_v2(address);
 	struct gs_context contexts[GS_CONTEXT_LIMIT];
-	unsigned count = lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
+	unsigned count = gs_lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
 	bool pushed;
 
-	for (unsigned i = 0; i < count && lacks_context(result); i++) {
+	for (unsigned i = 0; i < count && gs_lacks_context(result); i++) {
 		if (contexts[i].device != device->device || !gs_context_enter(contexts[i].handle, &pushed))
 			continue;
 		result = gs_driver.cuMemFree_v2(address);

@@ -13,6 +13,9 @@ extern const struct gsa_ops gs_device_ops;
 /* The smallest of the limits that were set; 0 = none. */
 uint64_t gs_device_limit(const struct gs_device *device);
 
+/* The driver refused for want of a current context that lives. */
+bool gs_lacks_context(CUresult result);
+
 /* Creates device->allocator from the configuration. Makes no driver call. */
 int gs_device_bind(struct gs_device *device);
 

@@ -17,22 +17,17 @@
 
 static struct gsa_pinned *_Atomic cache;
 
-static bool lacks_context(CUresult result)
-{
-	return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
 /* The calling thread may have no context, or one that is gone: then in any other. */
 static int op_free(void *user, uint64_t address)
 {
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
 	CUresult result = gs_driver.cuMemFreeHost((void *)(uintptr_t)address);
 	struct gs_context contexts[GS_CONTEXT_LIMIT];
-	unsigned count = lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
+	unsigned count = gs_lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
 	bool pushed;
 
 	(void)user;
-	for (unsigned i = 0; i < count && lacks_context(result); i++) {
+	for (unsigned i = 0; i < count && gs_lacks_context(result); i++) {
 		if (!gs_context_enter(contexts[i].handle, &pushed))
 			continue;
 		result = gs_driver.cuMemFreeHost((void *)(uintptr_t)address);

@@ -90,7 +90,7 @@ static void on_signal(int number)
 
 static void signal_take(void)
 {
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK}, before;
 
 	if (sigaction(SIGUSR2, NULL, &before) != 0)
 		return;

@@ -3,6 +3,7 @@
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
 #include "shim/core/host.h"
+#include "shim/core/moment.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/ipc/ipc.h"
@@ -182,41 +183,6 @@ CUresult gs_on_cuDevicePrimaryCtxReset_v2(struct gs_call *call, PFN_cuDevicePrim
 	return primary_reset(real, dev);
 }
 
-/* What has been freed and submitted, before a wait. */
-struct moment {
-	uint64_t serials[GS_DEVICE_LIMIT];
-	struct gsa_pinned_mark host;
-	uint64_t to_host;
-};
-
-/* The host has waited for everything in the context: if it is the only one, for everything. */
-static void all_idle(CUcontext context, const struct moment *moment)
-{
-	struct gs_context only[2];
-
-	if (gs_context_list(only, 2) != 1 || only[0].handle != context)
-		return;
-	gs_order_to_host_settled(moment->to_host);
-	gs_host_idle(moment->host);
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
-		struct gs_device *device = gs_device_used(ordinal);
-
-		if (device != NULL && moment->serials[ordinal] != 0)
-			gsa_device_idle(device->allocator, moment->serials[ordinal]);
-	}
-}
-
-static void moment_take(struct moment *moment)
-{
-	moment->to_host = gs_order_to_host_mark();
-	moment->host = gs_host_mark();
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
-		struct gs_device *device = gs_device_used(ordinal);
-
-		moment->serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
-	}
-}
-
 /* With watch:off no call is timed; then this is where memory that nobody wants is looked for. */
 static void waited(CUresult result)
 {
@@ -228,15 +194,15 @@ static void waited(CUresult result)
 
 CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000 real)
 {
-	struct moment moment;
+	struct gs_moment moment;
 	CUcontext context = NULL;
 	CUresult result;
 
 	(void)call;
-	moment_take(&moment);
+	gs_moment_take(&moment);
 	result = real();
 	if (result == CUDA_SUCCESS && gs_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
-		all_idle(context, &moment);
+		gs_moment_passed(&moment, context);
 	waited(result);
 	return result;
 }
@@ -244,14 +210,14 @@ CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000
 #if CUDA_VERSION >= 13000
 CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v13000 real, CUcontext ctx)
 {
-	struct moment moment;
+	struct gs_moment moment;
 	CUresult result;
 
 	(void)call;
-	moment_take(&moment);
+	gs_moment_take(&moment);
 	result = real(ctx);
 	if (result == CUDA_SUCCESS)
-		all_idle(ctx, &moment);
+		gs_moment_passed(&moment, ctx);
 	waited(result);
 	return result;
 }

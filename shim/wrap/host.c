@@ -1,8 +1,7 @@
 /* Pinned host memory: what the program frees is kept and serves it again (allocator/pinned.h).
  *
  * While a capture is open, and after an error that sticks to a context, every call is the driver's, with the driver's
- * own answer. Memory that is kept never reaches the driver's own free: it is
- * refused as freed memory is. */
+ * own answer. Memory that is kept never reaches the driver's own free: it is refused as freed memory is. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/base/err.h"
@@ -10,6 +9,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/host.h"
+#include "shim/core/moment.h"
 #include "shim/core/order.h"
 #include "shim/watch/note.h"
 
@@ -95,26 +95,6 @@ static bool waits(struct gsa_pinned *pinned)
 	return gs_conf.free_sync != GS_FREE_SYNC_NEVER && !gsa_pinned_quiet(pinned);
 }
 
-/* Waits for the context that owns the memory, and for nothing if that cannot be made current. */
-static CUresult wait_for_owner(uint64_t owner)
-{
-	struct gsa_pinned_mark mark = gs_host_mark();
-	uint64_t to_host = gs_order_to_host_mark();
-	struct gs_context only[2];
-	CUresult result;
-	bool pushed;
-
-	if (!gs_context_enter((CUcontext)(uintptr_t)owner, &pushed))
-		return CUDA_SUCCESS;
-	result = gs_driver.cuCtxSynchronize();
-	gs_context_leave(pushed);
-	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1) {
-		gs_order_to_host_settled(to_host);
-		gs_host_idle(mark);
-	}
-	return result;
-}
-
 /* Keeps what the program frees. False: that is the driver's business. */
 static bool keep(struct gsa_pinned *pinned, void *p)
 {
@@ -123,7 +103,7 @@ static bool keep(struct gsa_pinned *pinned, void *p)
 	if (!serves() || gsa_pinned_find(pinned, (uint64_t)(uintptr_t)p, &info) != GS_OK ||
 	    info.address != (uint64_t)(uintptr_t)p)
 		return false;
-	if (waits(pinned) && wait_for_owner(info.kind.owner) != CUDA_SUCCESS)
+	if (waits(pinned) && gs_moment_await((CUcontext)(uintptr_t)info.kind.owner) != CUDA_SUCCESS)
 		return false;
 	return gsa_pinned_free(pinned, info.address) == GS_OK;
 }

@@ -67,7 +67,8 @@ CUresult gs_on_cuMemGetHandleForAddressRange(struct gs_call *call, PFN_cuMemGetH
 	CUresult result;
 
 	(void)call;
-	if (device != NULL && size > block.address + block.size_bytes - dptr)
+	if (device != NULL &&
+	    (dptr - block.address >= block.size_bytes || size > block.address + block.size_bytes - dptr))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = real(handle, dptr, size, handleType, flags);
 	if (result == CUDA_SUCCESS && device != NULL)

@@ -21,6 +21,7 @@
 #include "shim/base/err.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
+#include "shim/core/moment.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/torch/torch.h"
@@ -221,29 +222,13 @@ bool gs_memory_ran_ahead(const struct gs_device *device)
 	return pending_bytes > allowed_bytes;
 }
 
-/* Waits for the context that owned the memory, and for nothing if that cannot be made current. */
-static CUresult wait_for_owner(const struct gs_device *device, uint64_t owner)
-{
-	uint64_t mark = gs_order_to_host_mark(), before = gsa_free_serial(device->allocator);
-	struct gs_context only[2];
-	CUresult result;
-	bool pushed;
-
-	if (!gs_context_enter((CUcontext)(uintptr_t)owner, &pushed))
-		return CUDA_SUCCESS;
-	result = gs_driver.cuCtxSynchronize();
-	gs_context_leave(pushed);
-	if (result == CUDA_SUCCESS && gs_context_list(only, 2) == 1) {
-		gs_order_to_host_settled(mark);
-		gsa_device_idle(device->allocator, before);
-	}
-	return result;
-}
-
 /* Memory that others map is given back rather than used again, at once if that is possible (H13). */
 static CUresult shared_freed(const struct gs_device *device, const struct gsa_block_info *block, bool wait)
 {
-	CUresult result = wait && !gs_order_capturing() ? wait_for_owner(device, block->owner) : CUDA_SUCCESS;
+	CUresult result = CUDA_SUCCESS;
+
+	if (wait && !gs_order_capturing())
+		result = gs_moment_await((CUcontext)(uintptr_t)block->owner);
 
 	gsa_share_sweep(device->allocator);
 	return result;
@@ -256,14 +241,17 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	CUresult result;
 
 	if (dptr != 0 && (gs_memory_free_waits() || gs_order_broken()) && (device = gs_device_of(dptr, &block)) != NULL &&
-	    block.address == dptr && (result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
+	    block.address == dptr &&
+	    (result = gs_moment_await((CUcontext)(uintptr_t)block.owner)) != CUDA_SUCCESS)
 		return result;
 	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {
 		gs_thread.served_from = call->caller;
 		gs_note_free(device, &block, 0);
 		if (block.shared)
 			return shared_freed(device, &block, true);
-		return gs_memory_ran_ahead(device) ? wait_for_owner(device, block.owner) : CUDA_SUCCESS;
+		if (gs_memory_ran_ahead(device))
+			return gs_moment_await((CUcontext)(uintptr_t)block.owner);
+		return CUDA_SUCCESS;
 	}
 	if (dptr != 0 && gs_device_holds(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -289,7 +277,7 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 	struct gs_device *device;
 
 	if (gs_order_broken() && (device = gs_device_of(address, &block)) != NULL && block.address == address &&
-	    (*ret_result = wait_for_owner(device, block.owner)) != CUDA_SUCCESS)
+	    (*ret_result = gs_moment_await((CUcontext)(uintptr_t)block.owner)) != CUDA_SUCCESS)
 		return true;
 	device = gs_device_free(address, stream, &block);
 	if (device == NULL) {

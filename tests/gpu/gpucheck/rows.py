@@ -458,7 +458,7 @@ def steps_once(check, program, setting):
     return json.loads(run.lines('{"ms')[0])["ms_tenth" if name == "steps.py" else "ms_least"]
 
 
-@row("steps", 150, alone=True)
+@row("steps", 240, alone=True)
 def steps(check):
     """A step of PyTorch programs whose host is the bottleneck, default settings against plain, by turns (ABBA) with an
     A/A control. Fails only where something is badly wrong: a step that takes half as long again in every pair."""

@@ -1,0 +1,48 @@
+/* See moment.h. */
+#include "shim/core/moment.h"
+
+#include "shim/api/driver.h"
+#include "shim/core/order.h"
+
+void gs_moment_take(struct gs_moment *ret_moment)
+{
+	ret_moment->to_host = gs_order_to_host_mark();
+	ret_moment->host = gs_host_mark();
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		ret_moment->serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
+	}
+}
+
+void gs_moment_passed(const struct gs_moment *moment, CUcontext context)
+{
+	struct gs_context only[2];
+
+	if (gs_context_list(only, 2) != 1 || only[0].handle != context)
+		return;
+	gs_order_to_host_settled(moment->to_host);
+	gs_host_idle(moment->host);
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL && moment->serials[ordinal] != 0)
+			gsa_device_idle(device->allocator, moment->serials[ordinal]);
+	}
+}
+
+CUresult gs_moment_await(CUcontext context)
+{
+	struct gs_moment moment;
+	CUresult result;
+	bool pushed;
+
+	gs_moment_take(&moment);
+	if (!gs_context_enter(context, &pushed))
+		return CUDA_SUCCESS;
+	result = gs_driver.cuCtxSynchronize();
+	gs_context_leave(pushed);
+	if (result == CUDA_SUCCESS)
+		gs_moment_passed(&moment, context);
+	return result;
+}
