@@ -25,6 +25,52 @@ static void process_print(const struct gsr_model *model)
 		 gsr_text(model->recording, GS_KEY(recording, native)));
 }
 
+/* --- out of memory ----------------------------------------------------------------------------------------------- */
+
+/* Row of the last request that failed; the number of rows where none did. */
+static size_t failure_find(const struct gsr_model *model)
+{
+	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
+	size_t oom = gsr_name_find(types, "oom"), row = GSR_ROWS(model, events);
+
+	while (row > 0 && GSR_CELL(model, events, type, row - 1) != oom)
+		row--;
+	return row > 0 ? row - 1 : GSR_ROWS(model, events);
+}
+
+static void failure_print(const struct gsr_model *model, struct gsr_places *places)
+{
+	size_t row = failure_find(model);
+	char size[GSR_CELL_BYTES], place[GSR_CELL_BYTES], where[32] = "pinned host memory";
+	uint64_t device;
+
+	if (row == GSR_ROWS(model, events))
+		return;
+	device = GSR_CELL(model, events, device, row);
+	if (device != 255)
+		snprintf(where, sizeof(where), "GPU %llu", (unsigned long long)device);
+	gsr_heading("  Out of memory (%s): %s asked for %s", where,
+		    gsr_frame_text(places, gsr_places_line(places, GSR_CELL(model, events, stack, row)), place),
+		    gsr_bytes(size, GSR_CELL(model, events, size_bytes, row)));
+}
+
+static cJSON *failure_json(const struct gsr_model *model, struct gsr_places *places)
+{
+	size_t row = failure_find(model);
+	char place[GSR_CELL_BYTES];
+	cJSON *object;
+
+	if (row == GSR_ROWS(model, events))
+		return cJSON_CreateNull();
+	object = cJSON_CreateObject();
+	cJSON_AddStringToObject(
+	    object, "name",
+	    gsr_frame_text(places, gsr_places_line(places, GSR_CELL(model, events, stack, row)), place));
+	cJSON_AddNumberToObject(object, "size_bytes", (double)GSR_CELL(model, events, size_bytes, row));
+	cJSON_AddNumberToObject(object, "device", (double)GSR_CELL(model, events, device, row));
+	return object;
+}
+
 /* --- devices ----------------------------------------------------------------------------------------------------- */
 
 static void gauge_row(struct gsr_grid *grid, const cJSON *device, const char *gauge, const char *text)
@@ -63,7 +109,7 @@ static void device_print(const cJSON *device)
 		 gsr_share(share, gsr_count(counters, "hits"), allocs), gsr_number(grows, gsr_count(counters, "grows")),
 		 failed > 0 ? "" : "; never out of memory");
 	if (failed > 0)
-		gsr_heading("  out of memory %llu times", (unsigned long long)failed);
+		gsr_heading("  out of memory %llu time%s", (unsigned long long)failed, failed == 1 ? "" : "s");
 }
 
 /* --- PyTorch ----------------------------------------------------------------------------------------------------- */
@@ -252,6 +298,7 @@ static void summary_json(const char *path, const struct gsr_model *model, struct
 	cJSON_AddStringToObject(object, "file", path);
 	cJSON_AddItemToObject(object, "meta", cJSON_Duplicate(model->meta, true));
 	cJSON_AddItemToObject(object, "recording", cJSON_Duplicate(model->recording, true));
+	cJSON_AddItemToObject(object, "out_of_memory", failure_json(model, places));
 	cJSON_AddItemToObject(object, "devices", cJSON_Duplicate(model->devices, true));
 	cJSON_AddItemToObject(object, "pytorch", torch_json(torch));
 	cJSON_AddItemToObject(object, "live_totals", cJSON_Duplicate(model->live_totals, true));
@@ -266,6 +313,7 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 	struct gsr_places *places = gsr_places_new(model);
 	struct gsr_categories *categories = gsr_command_categories(model, places, given);
 	struct gsr_options options = *given, by_category = {.by = GSR_BY_CATEGORY};
+	struct gsr_replay replay;
 	struct gsr_usage usage, purposes;
 	struct gsr_torch torch;
 	const cJSON *device;
@@ -277,15 +325,17 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 	if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
 	gsr_torch_read(model, &torch);
-	gsr_usage_read(model, places, categories, options.sorts, options.by, &usage);
+	gsr_replay_read(model, options.sorts, &replay);
+	gsr_usage_read(model, places, categories, &replay, options.by, &usage);
 	options.order = by_category.order = gsr_usage_sort(&usage, options.order);
-	gsr_usage_read(model, places, categories, options.sorts, GSR_BY_CATEGORY, &purposes);
+	gsr_usage_read(model, places, categories, &replay, GSR_BY_CATEGORY, &purposes);
 	gsr_usage_sort(&purposes, by_category.order);
 	if (options.json) {
 		summary_json(path, model, places, &usage, &purposes, &torch, &options);
 	} else {
 		gsr_print_title(path, model);
 		process_print(model);
+		failure_print(model, places);
 		cJSON_ArrayForEach(device, model->devices) device_print(device);
 		torch_print(model, &torch);
 		totals_print(model);
@@ -301,6 +351,7 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 	}
 	gsr_usage_drop(&usage);
 	gsr_usage_drop(&purposes);
+	gsr_replay_drop(&replay);
 	gsr_categories_drop(categories);
 	gsr_places_drop(places);
 	return GSR_FINE;

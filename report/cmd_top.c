@@ -45,6 +45,7 @@ int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_op
 	struct gsr_places *places = gsr_places_new(model);
 	struct gsr_categories *categories = gsr_command_categories(model, places, given);
 	struct gsr_options options = *given;
+	struct gsr_replay replay;
 	struct gsr_usage usage;
 
 	if (categories == NULL) {
@@ -55,7 +56,8 @@ int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_op
 		options.sorts = (1u << GSR_SORT_COUNT) - 1;
 	else if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
-	gsr_usage_read(model, places, categories, options.sorts, options.by, &usage);
+	gsr_replay_read(model, options.sorts, &replay);
+	gsr_usage_read(model, places, categories, &replay, options.by, &usage);
 	options.order = gsr_usage_sort(&usage, options.order);
 	if (options.json) {
 		cJSON *object = gsr_usage_json(places, model, &usage, &options);
@@ -69,6 +71,7 @@ int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_op
 		notes_print(model, &usage);
 	}
 	gsr_usage_drop(&usage);
+	gsr_replay_drop(&replay);
 	gsr_categories_drop(categories);
 	gsr_places_drop(places);
 	return GSR_FINE;

@@ -18,6 +18,7 @@ static const struct command {
 } commands[] = {
     {"summary", gsr_summary, NULL, 5, "a snapshot on one screen"},
     {"top", gsr_top, NULL, 20, "the places that hold the most memory"},
+    {"leaks", gsr_leaks, NULL, 20, "the places whose memory keeps growing; status 1 if there are any"},
     {"live", NULL, gsr_live, 0, "PID: what a running process holds, a line a second (-n lines)"},
     {"snapshot", NULL, gsr_snapshot, 0, "PID: makes a running process write a snapshot, prints its name"},
 };
@@ -49,7 +50,7 @@ static void help_print(void)
 	    "\n"
 	    "example: LD_PRELOAD=/path/to/libgpushim.so python train.py; gpushim-report top --by peak gpushim.4711.json\n"
 	    "\n"
-	    "exit status: 0 fine, 2 wrong usage or an unreadable file; 1 is kept for findings, so far there are none");
+	    "exit status: 0 fine, 1 leaks were found, 2 wrong usage or an unreadable file");
 }
 
 /* --- options ----------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,8 @@
 #include "shim/watch/ring.h"
 
 #define HOST_DEVICE 255 /* in events and tracked addresses */
+#define OOM_FREELY 8u	/* snapshots at out-of-memory written without a pause */
+#define OOM_PAUSE 20u	/* then: times the time that writing the last one took */
 
 static uint32_t stack_at(const void *call_site)
 {
@@ -188,17 +190,30 @@ static void say_out_of_memory(const struct gs_device *device, uint64_t size_byte
 	gsb_log(GSB_LOG_WARN, "%s", line);
 }
 
+/* The newest state counts, but a program that tries for memory again and again does not pay for it each time. */
+static void write_out_of_memory(void)
+{
+	static _Atomic uint64_t next_ns;
+	static _Atomic unsigned written;
+	uint64_t start_ns = gsb_os_now_ns(), end_ns;
+
+	if (!(gs_conf.snapshot & GS_SNAPSHOT_OOM) || start_ns < atomic_load(&next_ns))
+		return;
+	gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
+	end_ns = gsb_os_now_ns();
+	if (atomic_fetch_add(&written, 1) + 1 >= OOM_FREELY)
+		atomic_store(&next_ns, end_ns + OOM_PAUSE * (end_ns - start_ns));
+}
+
 void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	add_event(GS_EVENT_OUT_OF_MEMORY, gsb_os_now_ns(), 0, size_bytes, 0, gs_note_stack(call),
 		  (uint8_t)device->device);
-	if (atomic_flag_test_and_set(&said))
-		return;
-	say_out_of_memory(device, size_bytes);
-	if (gs_conf.snapshot & GS_SNAPSHOT_OOM)
-		gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
+	if (!atomic_flag_test_and_set(&said))
+		say_out_of_memory(device, size_bytes);
+	write_out_of_memory();
 }
 
 static void say_out_of_host_memory(uint64_t size_bytes)
@@ -232,9 +247,7 @@ void gs_note_out_of_host_memory(const struct gs_call *call, uint64_t size_bytes)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	add_event(GS_EVENT_OUT_OF_MEMORY, gsb_os_now_ns(), 0, size_bytes, 0, gs_note_stack(call), HOST_DEVICE);
-	if (atomic_flag_test_and_set(&said))
-		return;
-	say_out_of_host_memory(size_bytes);
-	if (gs_conf.snapshot & GS_SNAPSHOT_OOM)
-		gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
+	if (!atomic_flag_test_and_set(&said))
+		say_out_of_host_memory(size_bytes);
+	write_out_of_memory();
 }

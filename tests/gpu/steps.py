@@ -1,9 +1,10 @@
 """Steps of small PyTorch programs, timed: what gpushim costs where the host is the bottleneck.
 
-    steps.py train|decode [--steps N]
+    steps.py train|large|decode [--steps N] [--history python|all]
 
-train: a small language model, AdamW, bf16 autocast, dropout. decode: one token at a time through 24 layers, 16 tokens a
-step. Prints one JSON line: milliseconds a step (median, tenth percentile, least) and a checksum of the results."""
+train: a small language model, AdamW, bf16 autocast, dropout. large: the same at a size that keeps the GPU busy. decode:
+one token at a time through 24 layers, 16 tokens a step. --history: with PyTorch's own recording of memory, for comparison.
+Prints one JSON line: milliseconds a step (median, tenth percentile, least) and a checksum of the results."""
 
 import argparse
 import json
@@ -44,12 +45,12 @@ class Language(nn.Module):
         return self.head(self.norm(self.blocks(x)))
 
 
-def training():
-    model = Language(256, 4, 6).cuda()
+def training(width, heads, layers, batch, length):
+    model = Language(width, heads, layers, length=length).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def step():
-        tokens = torch.randint(0, 50257, (4, 128), device="cuda")
+        tokens = torch.randint(0, 50257, (batch, length), device="cuda")
         with torch.autocast("cuda", dtype=torch.bfloat16):
             logits = model(tokens)
             loss = F.cross_entropy(logits.view(-1, logits.shape[-1]), tokens.view(-1))
@@ -112,11 +113,18 @@ def decoding():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("program", choices=["train", "decode"])
+    parser.add_argument("program", choices=["train", "large", "decode"])
     parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--history", choices=["python", "all"])
     arguments = parser.parse_args()
+    if arguments.history:
+        torch.cuda.memory._record_memory_history(max_entries=100000, stacks=arguments.history)
     torch.manual_seed(0)
-    step, count = (training(), 100) if arguments.program == "train" else (decoding(), 24)
+    step, count = {
+        "train": lambda: (training(256, 4, 6, 4, 128), 100),
+        "large": lambda: (training(1024, 16, 12, 8, 512), 40),
+        "decode": lambda: (decoding(), 24),
+    }[arguments.program]()
     count, times, total = arguments.steps or count, [], 0.0
     for _ in range(count):
         torch.cuda.synchronize()

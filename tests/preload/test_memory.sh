@@ -78,6 +78,7 @@ like 'out of memory: the line' "$said" '^gpushim: out of memory on device 0: ask
 like 'out of memory: what fills the device' "$said" '; most of it 25[0-9]\.[0-9] MiB in 1[0-9] blocks by rt_oom\+0x[0-9a-f]+$'
 like 'out of memory: what others hold' "$said" ', with other processes and the driver 0 B;'
 oom=$(find "$folder" -name 'gpushim.*.oom.json')
+like 'out of memory: the snapshot is of the last time' "$("$BUILD/gpushim-report" summary "$oom")" 'out of memory 3 times'
 is 'out of memory: the snapshot' "$(python3 "$TOP/tests/preload/snapshot.py" get "$oom" meta reason)" oom
 like 'out of memory: its blocks' "$(python3 "$TOP/tests/preload/snapshot.py" blocks "$oom")" '^1[0-9] '
 done_testing

@@ -1,0 +1,65 @@
+/* What became of each allocation: the events of a snapshot played again, joined with what was alive at its end.
+ *
+ * An item is one allocation; an origin is a (sort of memory, stack, thread) that items come from. Live figures of an
+ * origin come from the tables of what was alive when the snapshot was written; total and peak from the events. Where the
+ * history is not complete, total counts what it holds, and peak is the highest moment within it. */
+#ifndef GSR_REPLAY_H
+#define GSR_REPLAY_H
+
+#include "report/model.h"
+
+/* Sorts of memory, as bits. X(name, text): the text is also the class in the table live. */
+#define GSR_SORTS(X)                                                                                                   \
+	X(BLOCK, "block")                                                                                              \
+	X(TENSOR, "tensor") X(DRIVER, "driver") X(HOST, "host") X(MANAGED, "managed") X(HANDLE, "handle")
+enum gsr_sort_index {
+#define GSR_SORT_INDEX(name, text) GSR_SORT_INDEX_##name,
+	GSR_SORTS(GSR_SORT_INDEX)
+#undef GSR_SORT_INDEX
+	    GSR_SORT_COUNT
+};
+enum gsr_sort {
+#define GSR_SORT_BIT(name, text) GSR_SORT_##name = 1 << GSR_SORT_INDEX_##name,
+	GSR_SORTS(GSR_SORT_BIT)
+#undef GSR_SORT_BIT
+};
+extern const char *const gsr_sort_names[GSR_SORT_COUNT];
+
+/* What a report speaks of if nobody says otherwise: tensors where PyTorch reported any, else blocks and what the
+ * driver served. */
+unsigned gsr_sorts_default(const struct gsr_model *model);
+
+struct gsr_use {
+	uint64_t live_bytes, live_count;
+	uint64_t peak_bytes, peak_count;   /* alive when all together were largest: they add up */
+	uint64_t total_bytes, total_count; /* allocations in the history */
+};
+
+struct gsr_origin {
+	unsigned sort; /* index */
+	uint64_t stack, thread;
+	struct gsr_use use;
+};
+
+#define GSR_NEVER UINT32_MAX
+
+struct gsr_item {
+	uint64_t size_bytes;
+	uint32_t origin;
+	uint32_t born; /* events until then, its own included; 0 = before the history */
+	uint32_t died; /* the same; GSR_NEVER = alive at the end */
+};
+
+struct gsr_replay {
+	bool complete; /* the history reaches back to the start */
+	size_t origin_count, origin_capacity;
+	struct gsr_origin *origins;
+	size_t item_count, item_capacity;
+	struct gsr_item *items; /* by birth */
+};
+
+/* Ends the program when memory runs out. */
+void gsr_replay_read(const struct gsr_model *model, unsigned sorts, struct gsr_replay *ret_replay);
+void gsr_replay_drop(struct gsr_replay *replay);
+
+#endif
