@@ -10,7 +10,7 @@
 void gsa_arena_refuse(struct gsa *allocator, const char *call, int error)
 {
 	gsb_lock_acquire(&allocator->lock);
-	allocator->plain_only = true;
+	gsa_held(allocator)->plain_only = true;
 	gsb_lock_release(&allocator->lock);
 	gsb_log(GSB_LOG_INFO, "virtual memory management is refused (%s: %s): caching plain driver allocations instead",
 		call, gs_error_text(error));
@@ -126,7 +126,7 @@ bool gsa_reserves(struct gsa *allocator, uint64_t address)
 	bool reserves;
 
 	gsb_lock_acquire(&allocator->lock);
-	reserves = allocator->arena_address != 0 &&
+	reserves = gsa_held(allocator)->arena_address != 0 &&
 		   address - allocator->arena_address < allocator->options.arena_bytes;
 	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL && !reserves;
 	     segment = segment->next_stitched)

@@ -197,6 +197,7 @@ static uint64_t check_tags(struct gsa *allocator)
 	uint64_t count = 0;
 	uint64_t binned = 0;
 	uint64_t pending_bytes = 0;
+	size_t tag_count = 0;
 
 	gsb_assert(allocator->streamless.stream.id == 0 && allocator->streamless.prev == NULL);
 	for (const struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next) {
@@ -205,6 +206,7 @@ static uint64_t check_tags(struct gsa *allocator)
 		unsigned fence_count = 0;
 
 		gsb_assert(tag->next == NULL || tag->next->prev == tag);
+		gsb_assert(tag == &allocator->streamless || tag->bytes > 0 || tag->fences != NULL || tag->pins > 0);
 		for (const struct gsa_block *block = tag->oldest; block != NULL; block = block->queue_next) {
 			gsb_assert(block->tag == tag && block->queue_prev == older);
 			gsb_assert(older == NULL || older->free_serial <= block->free_serial);
@@ -221,7 +223,9 @@ static uint64_t check_tags(struct gsa *allocator)
 		}
 		gsb_assert(tag->fence_count == fence_count);
 		pending_bytes += bytes;
+		tag_count += tag != &allocator->streamless;
 	}
+	gsb_assert(tag_count == allocator->tag_slab.total_count - allocator->tag_slab.free_count);
 	gsb_assert(pending_bytes == allocator->stats.pending_bytes.now);
 	gsb_assert(binned == count);
 	return count;

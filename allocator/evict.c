@@ -31,6 +31,7 @@ int gsa_evict_unmap(struct gsa *allocator, struct gsa_block *block, struct gsa_h
 	uint64_t size_bytes = handle->size_bytes;
 	int error;
 
+	gsb_debug_assert(gsb_lock_held(&allocator->grow_lock) && gsb_lock_held(&allocator->lock));
 	segment->mapped_bytes -= size_bytes;
 	allocator->mapped_bytes[segment->pool] -= size_bytes;
 	block->segment = NULL;
@@ -64,7 +65,7 @@ void gsa_evict_release(struct gsa *allocator, struct gsa_handle *spares)
 		spares = handle->next;
 		allocator->ops.release(allocator->device, handle->value);
 		gsb_lock_acquire(&allocator->lock);
-		gsb_slab_give(&allocator->handle_slab, handle);
+		gsb_slab_give(&gsa_held(allocator)->handle_slab, handle);
 		gsb_lock_release(&allocator->lock);
 	}
 }
@@ -91,7 +92,7 @@ static bool idle_above(struct gsa *allocator, uint64_t keep_bytes)
 	bool above;
 
 	gsb_lock_acquire(&allocator->lock);
-	above = allocator->stats.idle_bytes.now > keep_bytes;
+	above = gsa_held(allocator)->stats.idle_bytes.now > keep_bytes;
 	gsb_lock_release(&allocator->lock);
 	return above;
 }
@@ -127,7 +128,7 @@ static uint64_t end_of(struct gsa *allocator, enum gsa_pool pool)
 	uint64_t end;
 
 	gsb_lock_acquire(&allocator->lock);
-	end = allocator->starts[pool].address + allocator->starts[pool].size_bytes;
+	end = gsa_held(allocator)->starts[pool].address + allocator->starts[pool].size_bytes;
 	gsb_lock_release(&allocator->lock);
 	return end;
 }

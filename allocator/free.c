@@ -25,10 +25,12 @@ static void pend(struct gsa *allocator, struct gsa_block *block, const struct gs
 	struct gsa_tag *tag = gsa_tag_for(allocator, stream);
 
 	block->freed_on = tag->stream.id;
-	if (block->segment->kind == GSA_SEGMENT_STITCHED)
-		gsa_stitch_return(allocator, block, tag);
-	else
+	if (block->segment->kind != GSA_SEGMENT_STITCHED) {
 		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+		return;
+	}
+	gsa_stitch_return(allocator, block, tag);
+	gsa_tag_retire(allocator, tag); /* what was shared is not under it */
 }
 
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
@@ -92,7 +94,7 @@ uint64_t gsa_free_serial(struct gsa *allocator)
 	uint64_t serial;
 
 	gsb_lock_acquire(&allocator->lock);
-	serial = allocator->free_serial;
+	serial = gsa_held(allocator)->free_serial;
 	gsb_lock_release(&allocator->lock);
 	return serial;
 }

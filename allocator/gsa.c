@@ -65,7 +65,7 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
 	struct gsa_segment *segment;
 
 	gsb_lock_acquire(&allocator->lock);
-	for (uint64_t at = 0; (segment = gsa_map_ceiling(&allocator->segments, at)) != NULL;
+	for (uint64_t at = 0; (segment = gsa_map_ceiling(&gsa_held(allocator)->segments, at)) != NULL;
 	     at = segment->address + GSA_MAP_UNIT_BYTES) {
 		if (segment->mapped_bytes == 0)
 			continue;

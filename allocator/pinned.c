@@ -28,7 +28,7 @@ static struct pinned_block *fit(const struct gsa_bins *bins, uint64_t size_bytes
 
 static bool fences_begin(struct gsa_pinned *pinned)
 {
-	if (pinned->fencing)
+	if (gsa_pinned_held(pinned)->fencing)
 		return false;
 	pinned->fencing = true;
 	return true;
@@ -149,7 +149,7 @@ void gsa_pinned_add(struct gsa_pinned *pinned, const struct gsa_pinned_kind *kin
 /* The oldest kept block that may go; NULL. */
 static struct pinned_block *oldest(struct gsa_pinned *pinned, bool pending_too)
 {
-	return pinned->oldest == NULL || (!pending_too && pinned->oldest == pinned->first_pending)
+	return gsa_pinned_held(pinned)->oldest == NULL || (!pending_too && pinned->oldest == pinned->first_pending)
 		   ? NULL
 		   : gsa_pinned_of(pinned->oldest);
 }
@@ -253,7 +253,7 @@ bool gsa_pinned_keeps(struct gsa_pinned *pinned, uint64_t address)
 void gsa_pinned_stats_read(struct gsa_pinned *pinned, struct gsa_pinned_stats *ret_stats)
 {
 	gsb_lock_acquire(&pinned->lock);
-	*ret_stats = pinned->stats;
+	*ret_stats = gsa_pinned_held(pinned)->stats;
 	gsb_lock_release(&pinned->lock);
 }
 
@@ -290,7 +290,7 @@ bool gsa_pinned_quiet(struct gsa_pinned *pinned)
 
 static struct pinned_block *kept_of(struct gsa_pinned *pinned, uint64_t owner)
 {
-	struct gsa_block *entry = pinned->oldest;
+	struct gsa_block *entry = gsa_pinned_held(pinned)->oldest;
 
 	while (entry != NULL && gsa_pinned_of(entry)->class->kind.owner != owner)
 		entry = entry->queue_next;
@@ -313,7 +313,7 @@ void gsa_pinned_owner_gone(struct gsa_pinned *pinned, uint64_t owner)
 	uint64_t at = 0;
 
 	gsb_lock_acquire(&pinned->lock);
-	while ((block = gsa_map_ceiling(&pinned->blocks, at)) != NULL) {
+	while ((block = gsa_map_ceiling(&gsa_pinned_held(pinned)->blocks, at)) != NULL) {
 		at = block->entry.address + GSA_MAP_UNIT_BYTES;
 		if (block->class->kind.owner == owner)
 			gsa_pinned_drop(pinned, block);

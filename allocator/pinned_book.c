@@ -25,21 +25,21 @@ void gsa_pinned_describe(const struct pinned_block *block, struct gsa_pinned_inf
 
 struct pinned_block *gsa_pinned_around(struct gsa_pinned *pinned, uint64_t address)
 {
-	struct pinned_block *block = gsa_map_floor(&pinned->blocks, address);
+	struct pinned_block *block = gsa_map_floor(&gsa_pinned_held(pinned)->blocks, address);
 
 	return block != NULL && address < gsa_block_end(&block->entry) ? block : NULL;
 }
 
 struct pinned_block *gsa_pinned_at(struct gsa_pinned *pinned, uint64_t address)
 {
-	struct pinned_block *block = gsa_map_find(&pinned->blocks, address);
+	struct pinned_block *block = gsa_map_find(&gsa_pinned_held(pinned)->blocks, address);
 
 	return block != NULL && block->entry.address == address ? block : NULL;
 }
 
 struct pinned_class *gsa_pinned_class_find(struct gsa_pinned *pinned, const struct gsa_pinned_kind *kind)
 {
-	struct pinned_class *class = pinned->classes;
+	struct pinned_class *class = gsa_pinned_held(pinned)->classes;
 
 	while (class != NULL && (class->kind.owner != kind->owner || class->kind.flags != kind->flags ||
 				 class->kind.node != kind->node))
@@ -76,14 +76,15 @@ static void class_retire(struct gsa_pinned *pinned, struct pinned_class *class)
 
 uint64_t gsa_pinned_work(struct gsa_pinned *pinned)
 {
-	return pinned->ops.work_count != NULL ? pinned->ops.work_count(pinned->device) : GSA_WORK_UNKNOWN;
+	return gsa_pinned_held(pinned)->ops.work_count != NULL ? pinned->ops.work_count(pinned->device)
+							       : GSA_WORK_UNKNOWN;
 }
 
 void gsa_pinned_settle(struct gsa_pinned *pinned, uint64_t serial, uint64_t work)
 {
 	struct gsa_block *entry;
 
-	while ((entry = pinned->first_pending) != NULL && entry->free_serial <= serial) {
+	while ((entry = gsa_pinned_held(pinned)->first_pending) != NULL && entry->free_serial <= serial) {
 		gsa_bins_remove(&gsa_pinned_of(entry)->class->pending, entry);
 		gsa_bins_insert(&gsa_pinned_of(entry)->class->idle, entry);
 		pinned->first_pending = entry->queue_next;
@@ -173,7 +174,7 @@ void gsa_pinned_enter(struct gsa_pinned *pinned, const struct gsa_pinned_kind *k
 	struct pinned_block *block, *old;
 	struct pinned_class *class;
 
-	while ((old = gsa_map_floor(&pinned->blocks, address + size_bytes - 1)) != NULL &&
+	while ((old = gsa_map_floor(&gsa_pinned_held(pinned)->blocks, address + size_bytes - 1)) != NULL &&
 	       gsa_block_end(&old->entry) > address)
 		gsa_pinned_drop(pinned, old);
 	class = class_for(pinned, kind);
@@ -200,7 +201,7 @@ void gsa_pinned_check(struct gsa_pinned *pinned)
 	bool pending = false;
 
 	gsb_lock_acquire(&pinned->lock);
-	while ((block = gsa_map_ceiling(&pinned->blocks, at)) != NULL) {
+	while ((block = gsa_map_ceiling(&gsa_pinned_held(pinned)->blocks, at)) != NULL) {
 		gsb_assert(block->entry.address >= at);
 		at = gsa_block_end(&block->entry);
 		if (block->state == PINNED_KEPT)

@@ -20,6 +20,7 @@
 #include "allocator/bins.h"
 #include "allocator/pinned.h"
 #include "allocator/types.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 
 #define PINNED_FENCES_MAX 8u
@@ -69,6 +70,13 @@ struct gsa_pinned {
 	bool fencing; /* a thread is at the driver about them */
 	struct gsa_pinned_stats stats;
 };
+
+/* For whoever holds its lock: debug builds check that. */
+static inline struct gsa_pinned *gsa_pinned_held(struct gsa_pinned *pinned)
+{
+	gsb_debug_assert(gsb_lock_held(&pinned->lock));
+	return pinned;
+}
 
 static inline struct pinned_block *gsa_pinned_of(struct gsa_block *entry)
 {

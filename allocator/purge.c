@@ -16,7 +16,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* What to give back; 0: nothing now. ALLOCATOR lock held. */
 static uint64_t judge(struct gsa *allocator, uint64_t age_ns, bool low)
 {
-	uint64_t free_bytes = allocator->stats.pending_bytes.now + allocator->stats.idle_bytes.now;
+	uint64_t free_bytes = gsa_held(allocator)->stats.pending_bytes.now + allocator->stats.idle_bytes.now;
 	uint64_t now_ns = allocator->ops.now_ns(allocator->device), unwanted_bytes;
 
 	if (allocator->look_ns == 0) {

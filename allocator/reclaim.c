@@ -120,7 +120,7 @@ static int serve_plain_instead(struct gsa *allocator, const struct gsa_want *wan
 	int error;
 
 	gsb_lock_acquire(&allocator->lock);
-	untried = !allocator->vmm_worked && !allocator->plain_only;
+	untried = !gsa_held(allocator)->vmm_worked && !allocator->plain_only;
 	gsb_lock_release(&allocator->lock);
 	if (!untried || want->pool == GSA_POOL_PLAIN)
 		return GS_E_NO_MEMORY;

@@ -192,7 +192,7 @@ bool gsa_share_all_done(struct gsa *allocator, bool wait)
 		done = allocator->ops.fence_wait(allocator->device, fence) == GS_OK;
 	allocator->ops.fence_drop(allocator->device, fence);
 	gsb_lock_acquire(&allocator->lock);
-	if (done && cover > allocator->done_serial)
+	if (done && cover > gsa_held(allocator)->done_serial)
 		allocator->done_serial = cover;
 	gsb_lock_release(&allocator->lock);
 	return done;

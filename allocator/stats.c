@@ -56,7 +56,7 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t *ret_pending_bytes)
 {
 	gsb_lock_acquire(&allocator->lock);
-	*ret_live_bytes = allocator->stats.rounded_bytes.now;
+	*ret_live_bytes = gsa_held(allocator)->stats.rounded_bytes.now;
 	*ret_pending_bytes = allocator->stats.pending_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }
@@ -64,7 +64,7 @@ void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t 
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)
 {
 	gsb_lock_acquire(&allocator->lock);
-	*ret_stats = allocator->stats;
+	*ret_stats = gsa_held(allocator)->stats;
 	gsb_lock_release(&allocator->lock);
 }
 
@@ -81,13 +81,13 @@ void gsa_stats_reset_peak(struct gsa *allocator)
 void gsa_stats_reset_pool_used(struct gsa *allocator)
 {
 	gsb_lock_acquire(&allocator->lock);
-	allocator->stats.allocated_async_bytes.peak = allocator->stats.allocated_async_bytes.now;
+	gsa_held(allocator)->stats.allocated_async_bytes.peak = allocator->stats.allocated_async_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }
 
 void gsa_stats_reset_pool_held(struct gsa *allocator)
 {
 	gsb_lock_acquire(&allocator->lock);
-	allocator->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
+	gsa_held(allocator)->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }

@@ -296,7 +296,7 @@ static void forget(struct gsa *allocator, struct gsa_segment *segment)
 /* ALLOCATOR lock held. */
 static int prepare(struct gsa *allocator, const struct gsa_want *want, struct making *making)
 {
-	struct gsa_segment *segment = gsb_slab_take(&allocator->segment_slab);
+	struct gsa_segment *segment = gsb_slab_take(&gsa_held(allocator)->segment_slab);
 	struct collecting collecting = {.allocator = allocator, .segment = segment};
 
 	making->tag = gsa_fit_tag(allocator, want->request);
@@ -439,7 +439,8 @@ bool gsa_stitch_learn(struct gsa *allocator, bool wait)
 	bool any = false;
 
 	gsb_lock_acquire(&allocator->lock);
-	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
+	for (const struct gsa_segment *segment = gsa_held(allocator)->stitched; segment != NULL;
+	     segment = segment->next_stitched)
 		any |= segment->mapped_bytes == 0 && !segment->held && segment->free_serial > allocator->done_serial;
 	gsb_lock_release(&allocator->lock);
 	return any && gsa_share_all_done(allocator, wait);
@@ -470,7 +471,7 @@ void gsa_stitch_drop_unused(struct gsa *allocator)
 	struct gsa_segment *segment;
 
 	gsb_lock_acquire(&allocator->lock);
-	for (struct gsa_segment **link = &allocator->stitched; (segment = *link) != NULL;) {
+	for (struct gsa_segment **link = &gsa_held(allocator)->stitched; (segment = *link) != NULL;) {
 		if (!can_go(allocator, segment)) {
 			link = &segment->next_stitched;
 			continue;

@@ -41,6 +41,7 @@
 #include "allocator/gsa.h"
 #include "allocator/ops.h"
 #include "allocator/starts.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/base/slab.h"
 
@@ -268,6 +269,13 @@ struct gsa {
 	struct gsb_slab fence_slab;
 	struct gsa_map_slabs map_slabs;
 };
+
+/* The allocator, for whoever holds its lock: debug builds check that. */
+static inline struct gsa *gsa_held(struct gsa *allocator)
+{
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	return allocator;
+}
 
 static inline uint64_t gsa_round_up(uint64_t bytes, uint64_t unit)
 {

@@ -30,6 +30,14 @@ bool gsb_lock_held(const struct gsb_lock *lock)
 {
 	return held_count[lock->rank] > 0;
 }
+
+bool gsb_lock_none(void)
+{
+	for (unsigned rank = 0; rank < GSB_RANK_COUNT; rank++)
+		if (held_count[rank] > 0)
+			return false;
+	return true;
+}
 #else
 static void note_acquired(const struct gsb_lock *lock)
 {
@@ -44,6 +52,11 @@ static void note_released(const struct gsb_lock *lock)
 bool gsb_lock_held(const struct gsb_lock *lock)
 {
 	(void)lock;
+	return true;
+}
+
+bool gsb_lock_none(void)
+{
 	return true;
 }
 #endif

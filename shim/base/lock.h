@@ -32,4 +32,7 @@ void gsb_lock_reset(struct gsb_lock *lock);
 /* True when the calling thread holds a lock of this rank. Always true without GSB_DEBUG: for assertions. */
 bool gsb_lock_held(const struct gsb_lock *lock);
 
+/* True when the calling thread holds no lock at all. Always true without GSB_DEBUG. */
+bool gsb_lock_none(void);
+
 #endif

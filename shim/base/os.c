@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/lock.h"
 
 static size_t whole_pages(size_t size_bytes)
 {
@@ -107,6 +109,7 @@ void gsb_os_nap(void)
 {
 	int saved_errno = errno;
 
+	gsb_debug_assert(gsb_lock_none());
 	syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 20000}, NULL);
 	errno = saved_errno;
 }

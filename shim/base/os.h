@@ -21,7 +21,8 @@ uint64_t gsb_os_wall_ns(void);
 /* CLOCK_MONOTONIC as of the last tick, some milliseconds ago: much cheaper. */
 uint64_t gsb_os_now_coarse_ns(void);
 
-/* Sleeps some microseconds, so that threads of any priority run: between two looks at what another is about to do. */
+/* No lock held: sleeps some microseconds, so that threads of any priority run: between two looks at what another is
+ * about to do. */
 void gsb_os_nap(void);
 
 /* Kernel thread id of the caller. */

@@ -92,15 +92,22 @@ static void say_ready(const struct gs_device *device)
 								   : "cached cudaMalloc");
 }
 
+/* Of the slots that were ever used. */
+static struct gs_context *context_at(unsigned slot)
+{
+	gsb_debug_assert(gsb_lock_held(&device_lock));
+	return slot < context_count ? &contexts[slot] : NULL;
+}
+
 /* Bit d: device d has a context in this process. */
 static uint64_t devices_in_use(void)
 {
+	const struct gs_context *context;
 	uint64_t in_use = 0;
 
-	gsb_debug_assert(gsb_lock_held(&device_lock));
-	for (unsigned i = 0; i < context_count; i++)
-		if (contexts[i].alive && contexts[i].device >= 0 && contexts[i].device < GS_DEVICE_LIMIT)
-			in_use |= 1ull << contexts[i].device;
+	for (unsigned i = 0; (context = context_at(i)) != NULL; i++)
+		if (context->alive && context->device >= 0 && context->device < GS_DEVICE_LIMIT)
+			in_use |= 1ull << context->device;
 	return in_use;
 }
 
@@ -257,19 +264,21 @@ bool gs_device_all_peers(void)
 
 static struct gs_context *context_slot(CUcontext handle)
 {
-	gsb_debug_assert(gsb_lock_held(&device_lock));
-	for (unsigned i = 0; i < context_count; i++)
-		if (contexts[i].alive && contexts[i].handle == handle)
-			return &contexts[i];
-	return NULL;
+	struct gs_context *context;
+
+	for (unsigned i = 0; (context = context_at(i)) != NULL; i++)
+		if (context->alive && context->handle == handle)
+			break;
+	return context;
 }
 
 static struct gs_context *context_free_slot(void)
 {
-	gsb_debug_assert(gsb_lock_held(&device_lock));
-	for (unsigned i = 0; i < context_count; i++)
-		if (!contexts[i].alive)
-			return &contexts[i];
+	struct gs_context *context;
+
+	for (unsigned i = 0; (context = context_at(i)) != NULL; i++)
+		if (!context->alive)
+			return context;
 	return context_count < GS_CONTEXT_LIMIT ? &contexts[context_count++] : NULL;
 }
 
@@ -322,12 +331,13 @@ bool gs_context_find(CUcontext handle, struct gs_context *ret_context)
 
 CUcontext gs_context_primary(CUdevice device)
 {
+	const struct gs_context *context;
 	CUcontext handle = NULL;
 
 	gsb_lock_acquire(&device_lock);
-	for (unsigned i = 0; i < context_count; i++)
-		if (contexts[i].alive && contexts[i].primary && contexts[i].device == device)
-			handle = contexts[i].handle;
+	for (unsigned i = 0; (context = context_at(i)) != NULL; i++)
+		if (context->alive && context->primary && context->device == device)
+			handle = context->handle;
 	gsb_lock_release(&device_lock);
 	return handle;
 }
@@ -359,14 +369,15 @@ uint64_t gs_context_changes(void)
 
 unsigned gs_context_list(struct gs_context *list, unsigned capacity)
 {
+	const struct gs_context *context;
 	unsigned count = 0;
 
 	gsb_lock_acquire(&device_lock);
-	for (unsigned i = 0; i < context_count; i++) {
-		if (!contexts[i].alive)
+	for (unsigned i = 0; (context = context_at(i)) != NULL; i++) {
+		if (!context->alive)
 			continue;
 		if (count < capacity)
-			list[count] = contexts[i];
+			list[count] = *context;
 		count++;
 	}
 	gsb_lock_release(&device_lock);

@@ -9,6 +9,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -30,8 +31,16 @@ struct fence {
 };
 
 static struct gsb_lock fence_lock = GSB_LOCK_INIT(LIVE);
-static struct gsb_slab event_slab, fence_slab; /* guarded by fence_lock */
-static struct pooled_event *free_events;
+static struct fence_pool {
+	struct gsb_slab events, fences;
+	struct pooled_event *free_events;
+} fence_pool; /* see pool */
+
+static struct fence_pool *pool(void)
+{
+	gsb_debug_assert(gsb_lock_held(&fence_lock));
+	return &fence_pool;
+}
 
 static int from_driver(CUresult result)
 {
@@ -196,13 +205,13 @@ static struct pooled_event *event_take(const struct gs_context *context)
 	struct pooled_event **link, *event = NULL;
 
 	gsb_lock_acquire(&fence_lock);
-	for (link = &free_events; *link != NULL; link = &(*link)->next)
+	for (link = &pool()->free_events; *link != NULL; link = &(*link)->next)
 		if ((*link)->context_id == context->id) {
 			event = *link;
 			*link = event->next;
 			break;
 		}
-	if (event == NULL && (event = gsb_slab_take(&event_slab)) != NULL) {
+	if (event == NULL && (event = gsb_slab_take(&pool()->events)) != NULL) {
 		event->context_id = context->id;
 		event->context = context->handle;
 	}
@@ -213,8 +222,8 @@ static struct pooled_event *event_take(const struct gs_context *context)
 static void event_give(struct pooled_event *event)
 {
 	gsb_lock_acquire(&fence_lock);
-	event->next = free_events;
-	free_events = event;
+	event->next = pool()->free_events;
+	pool()->free_events = event;
 	gsb_lock_release(&fence_lock);
 }
 
@@ -234,7 +243,7 @@ static void fence_give(struct fence *fence)
 		event_give(event);
 	}
 	gsb_lock_acquire(&fence_lock);
-	gsb_slab_give(&fence_slab, fence);
+	gsb_slab_give(&pool()->fences, fence);
 	gsb_lock_release(&fence_lock);
 }
 
@@ -243,7 +252,7 @@ static struct fence *fence_take(void)
 	struct fence *fence;
 
 	gsb_lock_acquire(&fence_lock);
-	fence = gsb_slab_take(&fence_slab);
+	fence = gsb_slab_take(&pool()->fences);
 	gsb_lock_release(&fence_lock);
 	return fence;
 }
@@ -479,9 +488,9 @@ int gs_device_bind(struct gs_device *device)
 	    .roundup_divisions = (unsigned)gs_conf.roundup_power2_divisions,
 	};
 
-	if (event_slab.node_bytes == 0) {
-		gsb_slab_init(&event_slab, sizeof(struct pooled_event));
-		gsb_slab_init(&fence_slab, sizeof(struct fence));
+	if (fence_pool.events.node_bytes == 0) {
+		gsb_slab_init(&fence_pool.events, sizeof(struct pooled_event));
+		gsb_slab_init(&fence_pool.fences, sizeof(struct fence));
 	}
 	return gsa_init(&device->allocator, &gs_device_ops, device, &options);
 }

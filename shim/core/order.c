@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -17,7 +18,7 @@ struct capture {
 
 static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
 static struct gsb_slab capture_slab; /* guarded by capture_lock, as the list is */
-static struct capture *captures;
+static struct capture *captures;       /* see capture_list */
 static _Atomic unsigned capture_count; /* of the list; written under the lock */
 static _Atomic bool capture_lost;      /* see gs_order_capture_lost */
 
@@ -29,6 +30,12 @@ static _Atomic unsigned hold_count;
 static _Atomic uint64_t to_host_noted, to_host_settled;
 static _Atomic bool blind;
 static _Atomic bool broken;
+
+static struct capture **capture_list(void)
+{
+	gsb_debug_assert(gsb_lock_held(&capture_lock));
+	return &captures;
+}
 
 static void await_zero(_Atomic unsigned *count)
 {
@@ -47,8 +54,8 @@ void gs_order_capture_begins(CUstream stream)
 		gsb_slab_init(&capture_slab, sizeof(*capture));
 	capture = gsb_slab_take(&capture_slab);
 	if (capture != NULL) {
-		*capture = (struct capture){.stream = stream, .context = context, .next = captures};
-		captures = capture;
+		*capture = (struct capture){.stream = stream, .context = context, .next = *capture_list()};
+		*capture_list() = capture;
 		atomic_fetch_add(&capture_count, 1);
 	}
 	gsb_lock_release(&capture_lock);
@@ -74,9 +81,10 @@ static void capture_drop(struct capture **link)
 
 void gs_order_capture_ended(CUstream stream)
 {
-	struct capture **link = &captures;
+	struct capture **link;
 
 	gsb_lock_acquire(&capture_lock);
+	link = capture_list();
 	while (*link != NULL && (*link)->stream != stream)
 		link = &(*link)->next;
 	if (*link != NULL)
@@ -116,10 +124,11 @@ bool gs_order_broken(void)
 
 void gs_order_context_gone(CUcontext context)
 {
-	struct capture **link = &captures;
+	struct capture **link;
 
 	atomic_store(&broken, false);
 	gsb_lock_acquire(&capture_lock);
+	link = capture_list();
 	while (*link != NULL) {
 		if ((*link)->context == context)
 			capture_drop(link);

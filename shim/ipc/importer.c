@@ -12,6 +12,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -30,7 +31,7 @@ struct gs_ipc_import {
 	CUdeviceptr address;   /* of the block */
 	uint64_t block_bytes;
 	uint64_t serial; /* never 0 */
-	unsigned count;	 /* opens not yet closed */
+	_Atomic unsigned count; /* opens not yet closed; changes under busy_lock */
 	struct gs_ipc_import *next;
 };
 
@@ -53,8 +54,16 @@ static int from_driver(CUresult result)
 
 /* --- The list */
 
+/* For those who hold table_lock. */
+static struct gs_ipc_import **table(void)
+{
+	gsb_debug_assert(gsb_lock_held(&table_lock));
+	return &imports;
+}
+
 static struct gs_ipc_import *import_new(void)
 {
+	gsb_debug_assert(gsb_lock_held(&busy_lock));
 	if (import_slab.node_bytes == 0)
 		gsb_slab_init(&import_slab, sizeof(struct gs_ipc_import));
 	return gsb_slab_take(&import_slab);
@@ -63,8 +72,8 @@ static struct gs_ipc_import *import_new(void)
 static void import_link(struct gs_ipc_import *import)
 {
 	gsb_lock_acquire(&table_lock);
-	import->next = imports;
-	imports = import;
+	import->next = *table();
+	*table() = import;
 	atomic_fetch_add(&import_count, 1);
 	gsb_lock_release(&table_lock);
 }
@@ -72,8 +81,9 @@ static void import_link(struct gs_ipc_import *import)
 /* Only entries that are in the list are counted. */
 static void import_drop(struct gs_ipc_import *import)
 {
+	gsb_debug_assert(gsb_lock_held(&busy_lock));
 	gsb_lock_acquire(&table_lock);
-	for (struct gs_ipc_import **link = &imports; *link != NULL; link = &(*link)->next)
+	for (struct gs_ipc_import **link = table(); *link != NULL; link = &(*link)->next)
 		if (*link == import) {
 			*link = import->next;
 			atomic_fetch_sub(&import_count, 1);
@@ -81,14 +91,6 @@ static void import_drop(struct gs_ipc_import *import)
 		}
 	gsb_lock_release(&table_lock);
 	gsb_slab_give(&import_slab, import);
-}
-
-/* The count is read by those who only look, so it changes under their lock. */
-static void import_set_count(struct gs_ipc_import *import, unsigned count)
-{
-	gsb_lock_acquire(&table_lock);
-	import->count = count;
-	gsb_lock_release(&table_lock);
 }
 
 static struct gs_ipc_import *import_of(const struct gs_ipc_handle *handle, CUcontext context)
@@ -276,7 +278,7 @@ int gs_ipc_open(const CUipcMemHandle *opaque, CUcontext context, CUdevice device
 	relaxed = gs_order_relaxed_begin();
 	import = import_of(&handle, context);
 	if (import != NULL)
-		import_set_count(import, import->count + 1);
+		import->count++;
 	else
 		error = open_new(&handle, context, device, &import);
 	if (error == GS_OK)
@@ -301,7 +303,7 @@ int gs_ipc_close(CUdeviceptr address)
 	gsb_lock_acquire(&busy_lock);
 	import = import_at(address);
 	if (import != NULL) {
-		import_set_count(import, import->count - 1);
+		import->count--;
 		sweep();
 		error = GS_OK;
 	}
@@ -318,7 +320,7 @@ bool gs_ipc_find(CUdeviceptr address, struct gsa_block_info *ret_block)
 	if (atomic_load_explicit(&import_count, memory_order_acquire) == 0)
 		return false;
 	gsb_lock_acquire(&table_lock);
-	for (const struct gs_ipc_import *import = imports; import != NULL && !found; import = import->next) {
+	for (const struct gs_ipc_import *import = *table(); import != NULL && !found; import = import->next) {
 		found = import->count > 0 && address - import->address < import->block_bytes;
 		if (found)
 			*ret_block = (struct gsa_block_info){

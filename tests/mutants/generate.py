@@ -42,8 +42,20 @@ __attribute__((constructor(101))) static void mutant_read(void)
 UNITS = {
     "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
                   "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
-                  "allocator_stitch", "allocator_purge"],
+                  "allocator_stitch", "allocator_purge", "allocator_pinned"],
     "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
+}
+NEAR = {
+    "allocator/pinned.c": ["unit allocator_pinned"],
+    "allocator/pinned_book.c": ["unit allocator_pinned"],
+    "allocator/purge.c": ["unit allocator_purge"],
+    "allocator/share.c": ["unit allocator_share"],
+    "allocator/stitch.c": ["unit allocator_stitch"],
+    "shim/core/host.c": ["script preload/pinned"],
+    "shim/core/purge.c": ["script preload/purge"],
+    "shim/wrap/pool.c": ["script preload/pool"],
+    "shim/wrap/quick.c": ["script preload/quick"],
+    "shim/wrap/host.c": ["script preload/pinned"],
 }
 MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/undisturbed", "contexts",
          "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
@@ -74,7 +86,8 @@ def ladder(name):
     """Cheapest first, and first what is likeliest to see it."""
     kind, *rest = name.split(":")
     room = os.path.dirname(rest[0]) if kind in ("drop", "key") else kind
-    units = ["unit " + unit for unit in UNITS.get(room, [])]
+    near = NEAR.get(rest[0], [])
+    units = near + ["unit " + unit for unit in UNITS.get(room, []) if "unit " + unit not in near]
     scripts = ["script " + script for script in SCRIPTS.get(room, [])]
     if kind == "class":
         return ["alone drv_classes takes", "alone drv_classes to-host"] + scripts
@@ -95,7 +108,7 @@ def races(name):
 def is_long(check):
     """Made last, and left out by --quick."""
     return check in ("torch", "mix starve 3", "unit allocator_faults") or (
-        check.startswith("script ") and check not in SHORT_SCRIPTS)
+        check.startswith("script ") and check not in SHORT_SCRIPTS + sum(NEAR.values(), []))
 
 
 class Source:
