@@ -25,7 +25,8 @@ struct gsr_categories {
 	size_t rule_count;
 	char **lines; /* of the user's file, cut into the words that rules point to */
 	size_t line_count;
-	const char **of_stack; /* NULL: not looked at yet; "": no frame tells */
+	const char **of_frame; /* NULL: not looked at yet; "": it does not tell */
+	const char **of_stack; /* the same */
 };
 
 static void *or_end(void *memory)
@@ -109,6 +110,7 @@ struct gsr_categories *gsr_categories_new(const struct gsr_model *model, struct 
 
 	categories->model = model;
 	categories->places = places;
+	categories->of_frame = or_end(calloc(GSR_ROWS(model, frames) + 1, sizeof(char *)));
 	categories->of_stack = or_end(calloc(GSR_ROWS(model, stacks) + 1, sizeof(char *)));
 	if (path != NULL && file_read(categories, path) != 0) {
 		gsr_categories_drop(categories);
@@ -125,6 +127,7 @@ void gsr_categories_drop(struct gsr_categories *categories)
 		free(categories->lines[i]);
 	free(categories->lines);
 	free(categories->rules);
+	free(categories->of_frame);
 	free(categories->of_stack);
 	free(categories);
 }
@@ -150,22 +153,43 @@ static const char *rules_apply(const struct gsr_categories *categories, const ch
 	return NULL;
 }
 
+static const char *frame_apply(const struct gsr_categories *categories, uint64_t frame)
+{
+	const char *file, *function, *category;
+
+	if (frame == 0)
+		return "";
+	gsr_frame_names(categories->places, frame, &file, &function);
+	category = rules_apply(categories, GSR_NAME(categories->model, frames, kind, frame), file, function);
+	return category != NULL ? category : "";
+}
+
+/* Stacks share callers: each on the way gets its answer too. */
 static const char *stack_apply(const struct gsr_categories *categories, uint64_t stack)
 {
 	const struct gsr_model *model = categories->model;
+	const char *category = "";
 
-	for (; stack != 0; stack = GSR_CELL(model, stacks, parent, stack)) {
-		uint64_t frame = GSR_CELL(model, stacks, frame, stack);
-		const char *file, *function, *category;
+	for (uint64_t at = stack; at != 0; at = GSR_CELL(model, stacks, parent, at)) {
+		const char **of_frame = &categories->of_frame[GSR_CELL(model, stacks, frame, at)];
 
-		if (frame == 0)
-			continue;
-		gsr_frame_names(categories->places, frame, &file, &function);
-		category = rules_apply(categories, GSR_NAME(model, frames, kind, frame), file, function);
-		if (category != NULL)
-			return category;
+		if (categories->of_stack[at] != NULL) {
+			category = categories->of_stack[at];
+			break;
+		}
+		if (*of_frame == NULL)
+			*of_frame = frame_apply(categories, GSR_CELL(model, stacks, frame, at));
+		category = *of_frame;
+		if (category[0] != '\0')
+			break;
 	}
-	return "";
+	for (uint64_t at = stack; at != 0 && categories->of_stack[at] == NULL;
+	     at = GSR_CELL(model, stacks, parent, at)) {
+		categories->of_stack[at] = category;
+		if (categories->of_frame[GSR_CELL(model, stacks, frame, at)][0] != '\0')
+			break;
+	}
+	return category;
 }
 
 static const char *thread_apply(const struct gsr_categories *categories, uint64_t thread)
@@ -184,7 +208,7 @@ static const char *thread_apply(const struct gsr_categories *categories, uint64_
 
 const char *gsr_category_of(struct gsr_categories *categories, uint64_t stack, uint64_t thread)
 {
-	if (categories->of_stack[stack] == NULL)
-		categories->of_stack[stack] = stack_apply(categories, stack);
-	return categories->of_stack[stack][0] != '\0' ? categories->of_stack[stack] : thread_apply(categories, thread);
+	const char *category = stack_apply(categories, stack);
+
+	return category[0] != '\0' ? category : thread_apply(categories, thread);
 }

@@ -115,6 +115,8 @@ static int column_read(struct gsr_scan *scan, enum gs_snap_kind kind, size_t exp
 	if (gsr_scan_take(scan, '[') != 0)
 		return GS_E_INVALID;
 	for (;;) {
+		size_t bulk;
+
 		if (gsr_scan_next(scan, ']', &first, &more) != 0)
 			return GS_E_INVALID;
 		if (!more)
@@ -128,6 +130,12 @@ static int column_read(struct gsr_scan *scan, enum gs_snap_kind kind, size_t exp
 		}
 		if (rows == expected)
 			return gsr_scan_fail(scan, "a column is longer than the one before it");
+		bulk = (kind == GS_SNAP_HEX ? gsr_scan_hexes : gsr_scan_counts)(
+		    scan, cells + rows, (expected != SIZE_MAX ? expected : capacity) - rows);
+		first = bulk > 0; /* a value is due, as at the start */
+		rows += bulk;
+		if (bulk > 0)
+			continue;
 		if (cell_read(scan, kind, &cells[rows]) != 0)
 			return GS_E_INVALID;
 		rows++;

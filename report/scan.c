@@ -178,6 +178,54 @@ int gsr_scan_hex(struct gsr_scan *scan, uint64_t *ret_value)
 	return 0;
 }
 
+size_t gsr_scan_counts(struct gsr_scan *scan, uint64_t *cells, size_t room)
+{
+	const char *at = scan->at, *end = scan->end;
+	size_t count = 0;
+
+	while (count < room) {
+		const char *from = at;
+		uint64_t value = 0;
+
+		while (at < end && (unsigned char)(*at - '0') <= 9 && at - from < 15)
+			value = value * 10 + (uint64_t)(*at++ - '0');
+		if (at == from || (*from == '0' && at - from > 1) || end - at < 2 || at[0] != ',' || at[1] < '0' || at[1] > '9')
+			break;
+		cells[count++] = value;
+		scan->at = ++at;
+	}
+	return count;
+}
+
+size_t gsr_scan_hexes(struct gsr_scan *scan, uint64_t *cells, size_t room)
+{
+	const char *at = scan->at, *end = scan->end;
+	size_t count = 0;
+
+	while (count < room && at < end && *at == '"') {
+		const char *from = ++at;
+		uint64_t value = 0;
+
+		while (at < end && at - from < 16) {
+			unsigned digit = (unsigned char)(*at - '0');
+
+			if (digit > 9) {
+				digit = (unsigned char)(*at - 'a') + 10u;
+				if (digit < 10 || digit > 15)
+					break;
+			}
+			value = value << 4 | digit;
+			at++;
+		}
+		if (at == from || end - at < 3 || at[0] != '"' || at[1] != ',' || at[2] != '"')
+			break;
+		cells[count++] = value;
+		at += 2;
+		scan->at = at;
+	}
+	return count;
+}
+
 /* Four digits of \uXXXX at scan->at, which is moved behind them. */
 static int code_unit(struct gsr_scan *scan, unsigned *ret_unit)
 {

@@ -41,6 +41,11 @@ int gsr_scan_signed(struct gsr_scan *scan, int64_t *ret_value);
 /* A string of 1 to 16 hexadecimal digits. */
 int gsr_scan_hex(struct gsr_scan *scan, uint64_t *ret_value);
 
+/* The bulk of a column, where a value is due: takes up to `room` values that another one follows, as long as they are written
+ * without blanks and are in order, and the comma behind each. What is left is for the functions above. Returns how many. */
+size_t gsr_scan_counts(struct gsr_scan *scan, uint64_t *cells, size_t room);
+size_t gsr_scan_hexes(struct gsr_scan *scan, uint64_t *cells, size_t room);
+
 /* Decodes into `to`, which has room for the rest of the text; ends it with a zero byte. U+0000 becomes U+FFFD. */
 int gsr_scan_string(struct gsr_scan *scan, char *to, size_t *ret_length);
 

@@ -10,25 +10,63 @@
 #include <gelf.h>
 #include <libiberty/demangle.h>
 
-struct symbol {
-	uint64_t start, end; /* as linked */
-	const char *name;    /* in the ELF file; mangled */
-	char *plain;	     /* demangled, once it was asked for */
+/* An address that some frame of the model has, and the innermost symbol around it. */
+struct place {
+	uint64_t module;
+	uint64_t address;  /* of the byte before the return address: within the call */
+	uint64_t start;	   /* of the symbol */
+	const char *name;  /* in the ELF file; mangled; NULL = none */
+	char *plain;	   /* demangled, once it was asked for */
 };
 
 struct module_symbols {
 	bool tried;
 	int fd;
 	Elf *elf;
-	struct symbol *symbols; /* by start */
-	size_t count, capacity;
+	struct place *places;
+	size_t count;
 };
 
 struct gsr_symbols {
 	const struct gsr_model *model;
+	struct place *places; /* by module and address, each once */
+	size_t place_count;
 	size_t count;
 	struct module_symbols modules[];
 };
+
+static int by_address(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void places_collect(struct gsr_symbols *symbols)
+{
+	const struct gsr_model *model = symbols->model;
+	size_t frames = GSR_ROWS(model, frames), count = 0, kept = 0;
+
+	symbols->places = calloc(frames + 1, sizeof(*symbols->places));
+	if (symbols->places == NULL)
+		abort();
+	for (size_t frame = 0; frame < frames; frame++)
+		if (GSR_CELL(model, frames, module, frame) != 0)
+			symbols->places[count++] =
+			    (struct place){.module = GSR_CELL(model, frames, module, frame),
+					   .address = GSR_CELL(model, frames, offset, frame) - 1};
+	qsort(symbols->places, count, sizeof(*symbols->places), by_address);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || by_address(&symbols->places[kept - 1], &symbols->places[i]) != 0)
+			symbols->places[kept++] = symbols->places[i];
+	symbols->place_count = kept;
+	for (size_t i = kept; i-- > 0;) {
+		symbols->modules[symbols->places[i].module].places = &symbols->places[i];
+		symbols->modules[symbols->places[i].module].count++;
+	}
+}
 
 struct gsr_symbols *gsr_symbols_new(const struct gsr_model *model)
 {
@@ -41,21 +79,20 @@ struct gsr_symbols *gsr_symbols_new(const struct gsr_model *model)
 	symbols->count = count;
 	for (size_t i = 0; i < count; i++)
 		symbols->modules[i].fd = -1;
+	places_collect(symbols);
 	elf_version(EV_CURRENT);
 	return symbols;
 }
 
 void gsr_symbols_drop(struct gsr_symbols *symbols)
 {
+	for (size_t i = 0; i < symbols->place_count; i++)
+		free(symbols->places[i].plain);
+	free(symbols->places);
 	for (size_t i = 0; i < symbols->count; i++) {
-		struct module_symbols *module = &symbols->modules[i];
-
-		for (size_t j = 0; j < module->count; j++)
-			free(module->symbols[j].plain);
-		free(module->symbols);
-		elf_end(module->elf);
-		if (module->fd >= 0)
-			close(module->fd);
+		elf_end(symbols->modules[i].elf);
+		if (symbols->modules[i].fd >= 0)
+			close(symbols->modules[i].fd);
 	}
 	free(symbols);
 }
@@ -102,21 +139,44 @@ static bool build_id_matches(Elf *elf, const char *build_id)
 	return false;
 }
 
-static void symbol_add(struct module_symbols *module, const GElf_Sym *symbol, const char *name)
+/* The first place at or after the address. */
+static size_t place_from(const struct module_symbols *module, uint64_t address)
+{
+	size_t low = 0, high = module->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (module->places[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Of several symbols around a place the one that begins last counts; of those, the last in the alphabet. */
+static void symbol_offer(struct module_symbols *module, const GElf_Sym *symbol, size_t texts)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
+	const char *name;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || name == NULL ||
-	    name[0] == '\0')
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF)
 		return;
-	if (module->count == module->capacity) {
-		module->capacity = module->capacity == 0 ? 1024 : module->capacity * 2;
-		module->symbols = realloc(module->symbols, module->capacity * sizeof(*module->symbols));
-		if (module->symbols == NULL)
-			abort();
+	for (size_t i = place_from(module, symbol->st_value);
+	     i < module->count && module->places[i].address - symbol->st_value < symbol->st_size; i++) {
+		struct place *place = &module->places[i];
+
+		name = elf_strptr(module->elf, texts, symbol->st_name);
+		if (name == NULL || name[0] == '\0')
+			return;
+		if (place->name != NULL &&
+		    (place->start > symbol->st_value ||
+		     (place->start == symbol->st_value && strcmp(place->name, name) >= 0)))
+			continue;
+		place->start = symbol->st_value;
+		place->name = name;
 	}
-	module->symbols[module->count++] =
-	    (struct symbol){.start = symbol->st_value, .end = symbol->st_value + symbol->st_size, .name = name};
 }
 
 static void section_symbols_add(struct module_symbols *module, Elf_Scn *section, const GElf_Shdr *header)
@@ -127,14 +187,7 @@ static void section_symbols_add(struct module_symbols *module, Elf_Scn *section,
 	if (data == NULL || header->sh_entsize == 0)
 		return;
 	for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++)
-		symbol_add(module, &symbol, elf_strptr(module->elf, header->sh_link, symbol.st_name));
-}
-
-static int by_start(const void *left, const void *right)
-{
-	const struct symbol *a = left, *b = right;
-
-	return a->start != b->start ? (a->start < b->start ? -1 : 1) : strcmp(a->name, b->name);
+		symbol_offer(module, &symbol, header->sh_link);
 }
 
 static void module_load(struct module_symbols *module, const char *path, const char *build_id)
@@ -154,8 +207,6 @@ static void module_load(struct module_symbols *module, const char *path, const c
 		if (gelf_getshdr(section, &header) != NULL &&
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
 			section_symbols_add(module, section, &header);
-	if (module->count > 0)
-		qsort(module->symbols, module->count, sizeof(*module->symbols), by_start);
 }
 
 const char *gsr_symbols_find(struct gsr_symbols *symbols, uint64_t module_id, uint64_t return_offset,
@@ -163,27 +214,18 @@ const char *gsr_symbols_find(struct gsr_symbols *symbols, uint64_t module_id, ui
 {
 	const struct gsr_model *model = symbols->model;
 	struct module_symbols *module = &symbols->modules[module_id];
-	uint64_t address = return_offset - 1; /* within the call */
-	size_t low = 0, high;
-	struct symbol *found;
+	struct place *place;
+	size_t at;
 
 	if (!module->tried)
 		module_load(module, gsr_string(model, GSR_CELL(model, modules, path, module_id)),
 			    gsr_string(model, GSR_CELL(model, modules, build_id, module_id)));
-	high = module->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (module->symbols[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address >= module->symbols[low - 1].end)
+	at = place_from(module, return_offset - 1);
+	if (at == module->count || module->places[at].address != return_offset - 1 || module->places[at].name == NULL)
 		return NULL;
-	found = &module->symbols[low - 1];
-	*ret_distance = return_offset - found->start;
-	if (found->plain == NULL)
-		found->plain = cplus_demangle(found->name, DMGL_AUTO);
-	return found->plain != NULL ? found->plain : found->name;
+	place = &module->places[at];
+	*ret_distance = return_offset - place->start;
+	if (place->plain == NULL)
+		place->plain = cplus_demangle(place->name, DMGL_AUTO);
+	return place->plain != NULL ? place->plain : place->name;
 }
