@@ -124,30 +124,59 @@ static uint32_t frames_walk(const struct gs_python_layout *layout, struct gs_pyt
 	return count;
 }
 
-static bool level_holds(const struct gs_python_layout *layout, const struct gs_python_last *last, uint32_t level,
-			const struct gs_python_link *link)
-{
-	struct gs_python_code now;
+_Static_assert(GS_PYTHON_FOUND_COUNT == 1u << (64 - 55), "found_slot takes the upper bits");
 
-	if (last->levels[level].link.code != link->code || last->levels[level].link.instr != link->instr)
-		return false;
-	gs_python_code_look(layout, link->code, &now);
-	return gs_python_code_same(&now, last->levels[level].code);
+static bool link_same(const struct gs_python_link *a, const struct gs_python_link *b)
+{
+	return a->code == b->code && a->instr == b->instr;
+}
+
+static struct gs_python_found *found_slot(struct gs_python_last *last, uint32_t parent,
+					  const struct gs_python_link *link)
+{
+	uint64_t key = (uint64_t)link->instr ^ (uint64_t)(uintptr_t)link->code >> 4 ^ (uint64_t)parent << 32;
+
+	return &last->found[key * 0x9e3779b97f4a7c15u >> 55];
+}
+
+/* The node of a link below its parent; the record of its code too. */
+static int link_node(const struct gs_python_layout *layout, struct gs_python_last *last, uint32_t parent,
+		     const struct gs_python_link *link, const struct gs_python_code **ret_code, uint32_t *ret_node)
+{
+	struct gs_python_found *found = found_slot(last, parent, link);
+	uint32_t frame;
+
+	if (found->code == NULL || found->parent != parent || !link_same(&found->link, link) ||
+	    !gs_python_code_holds(layout, found->code)) {
+		int error = gs_python_code_frame(layout, link->code, link->instr, &found->code, &frame);
+
+		if (error == GS_OK)
+			error = gs_node_intern(parent, frame, &found->node);
+		if (error != GS_OK) {
+			found->code = NULL;
+			return error;
+		}
+		found->parent = parent;
+		found->link = *link;
+	}
+	*ret_code = found->code;
+	*ret_node = found->node;
+	return GS_OK;
 }
 
 uint32_t gs_python_capture(const struct gs_python_layout *layout, struct gs_python_last *last, bool *ret_cut)
 {
-	uint32_t count = frames_walk(layout, last->links, ret_cut), level = 0, node, frame;
+	uint32_t count = frames_walk(layout, last->links, ret_cut), level = 0, node;
 
 	while (level < count && level < last->depth &&
-	       level_holds(layout, last, level, &last->links[count - 1 - level]))
+	       link_same(&last->levels[level].link, &last->links[count - 1 - level]) &&
+	       gs_python_code_holds(layout, last->levels[level].code))
 		level++;
 	node = level == 0 ? 0 : last->levels[level - 1].node;
 	for (; level < count; level++) {
 		const struct gs_python_link *link = &last->links[count - 1 - level];
 
-		if (gs_python_code_frame(layout, link->code, link->instr, &last->levels[level].code, &frame) != GS_OK ||
-		    gs_node_intern(node, frame, &node) != GS_OK) {
+		if (link_node(layout, last, node, link, &last->levels[level].code, &node) != GS_OK) {
 			*ret_cut = true;
 			break;
 		}

@@ -15,6 +15,16 @@ struct gs_python_link {
 	int64_t instr;
 };
 
+/* What was found last for a link below a parent: a capture that differs from the one before in a few inner frames, as most
+ * do, finds these here. */
+struct gs_python_found {
+	struct gs_python_link link;
+	const struct gs_python_code *code; /* NULL = nothing */
+	uint32_t parent, node;
+};
+
+#define GS_PYTHON_FOUND_COUNT 512u
+
 /* The last capture of one thread. */
 struct gs_python_last {
 	uint32_t depth;
@@ -24,6 +34,7 @@ struct gs_python_last {
 		const struct gs_python_code *code;
 	} levels[GS_PYTHON_FRAMES_MAX];			   /* outermost first */
 	struct gs_python_link links[GS_PYTHON_FRAMES_MAX]; /* innermost first; scratch */
+	struct gs_python_found found[GS_PYTHON_FOUND_COUNT];
 };
 
 /* The interpreter's layout, or NULL: no Python, or one whose layout is unknown. A process without Python is searched

@@ -2,7 +2,7 @@
  *
  * The interpreter frees code objects and reuses their memory, so a record holds only as long as the object still
  * looks the same: same names, same file, same first line, same line table, by address and by as much of the contents
- * as is cheap to compare. */
+ * as is cheap to compare; and the same version number, which tells where the interpreter has one. */
 #ifndef GS_STACK_PYTHON_CODE_H
 #define GS_STACK_PYTHON_CODE_H
 
@@ -15,8 +15,14 @@ struct gs_python_code {
 	int64_t lines_length;
 	uint64_t lines_first, lines_last; /* the ends of the line table */
 	int32_t first_line;
+	uint32_t version; /* 0 = it has none */
 	uint32_t function_text, file_text; /* of shim/stack/intern.h */
 };
+
+static inline uint32_t gs_python_code_version(const struct gs_python_layout *layout, const char *object)
+{
+	return layout->code_version == 0 ? 0 : (uint32_t)gs_python_int(object, layout->code_version);
+}
 
 /* Fills in everything but the texts. */
 static inline void gs_python_code_look(const struct gs_python_layout *layout, const char *object,
@@ -29,6 +35,7 @@ static inline void gs_python_code_look(const struct gs_python_layout *layout, co
 	ret_code->file = gs_python_pointer(object, layout->code_file);
 	ret_code->lines = gs_python_pointer(object, layout->code_lines);
 	ret_code->first_line = gs_python_int(object, layout->code_first_line);
+	ret_code->version = gs_python_code_version(layout, object);
 	ret_code->name_hash = gs_python_word(ret_code->name, GS_PYTHON_TEXT_HASH);
 	ret_code->lines_length = gs_python_word(ret_code->lines, GS_PYTHON_LENGTH);
 	/* The object is aligned, so these 8 bytes lie in a page of it even if they are more than it has. */
@@ -42,10 +49,23 @@ static inline void gs_python_code_look(const struct gs_python_layout *layout, co
 
 static inline bool gs_python_code_same(const struct gs_python_code *a, const struct gs_python_code *b)
 {
-	return a->object == b->object && a->name == b->name && a->qualified_name == b->qualified_name &&
+	return a->object == b->object && a->version == b->version && a->name == b->name && a->qualified_name == b->qualified_name &&
 	       a->file == b->file && a->lines == b->lines && a->first_line == b->first_line &&
 	       a->name_hash == b->name_hash && a->lines_length == b->lines_length && a->lines_first == b->lines_first &&
 	       a->lines_last == b->lines_last;
+}
+
+/* Whether code still describes its object, which a frame of the calling thread holds. */
+static inline bool gs_python_code_holds(const struct gs_python_layout *layout, const struct gs_python_code *code)
+{
+	struct gs_python_code now;
+
+	if (code->version != 0)
+		return gs_python_code_version(layout, code->object) == code->version &&
+		       gs_python_pointer(code->object, layout->code_lines) == code->lines &&
+		       gs_python_int(code->object, layout->code_first_line) == code->first_line;
+	gs_python_code_look(layout, code->object, &now);
+	return gs_python_code_same(&now, code);
 }
 
 /* The frame for an instruction: an offset or an address, as the frame holds it. object is a code object that a frame

@@ -67,6 +67,7 @@ static const struct gs_python_layout layouts[] = {
 	.frame_instr = 56,
 	.frame_owner = 70,
 	.code_first_line = 68,
+	.code_version = 92,
 	.code_file = 112,
 	.code_name = 120,
 	.code_qualified_name = 128,
@@ -84,11 +85,12 @@ struct debug_words {
 	uint8_t state_size, state_frame;
 	uint8_t frame_size, frame_previous, frame_code, frame_instr, frame_owner;
 	uint8_t code_size, code_file, code_name, code_qualified_name, code_lines, code_first_line, code_bytecode;
+	uint8_t code_version; /* the offset itself, which the table does not have; 0 where it was not tried */
 };
 
 static const struct debug_words debug_tables[] = {
-    {0x030d, 19, 23, 28, 29, 30, 31, 33, 34, 35, 36, 37, 38, 39, 43},
-    {0x030e, 22, 26, 31, 32, 33, 34, 36, 39, 40, 41, 42, 43, 44, 48},
+    {0x030d, 19, 23, 28, 29, 30, 31, 33, 34, 35, 36, 37, 38, 39, 43, 92},
+    {0x030e, 22, 26, 31, 32, 33, 34, 36, 39, 40, 41, 42, 43, 44, 48, 0},
 };
 
 #define DEBUG_COOKIE "xdebugpy"
@@ -156,6 +158,7 @@ static int debug_layout(struct gs_python_layout *layout)
 	layout->free_threaded = words[DEBUG_FREE_THREADED_WORD] != 0;
 	if (at == NULL || words[DEBUG_VERSION_WORD] >> 16 != layout->version || layout->free_threaded)
 		return GS_E_UNSUPPORTED;
+	layout->code_version = at->code_version;
 	layout->text_ascii = 40;
 	layout->text_wide = 56;
 	return offset_read(words, at->state_size, at->state_frame, &layout->state_frame) &&

@@ -21,6 +21,7 @@ struct gs_python_layout {
 	uint16_t frame_instr; /* an int with code_bytecode 0, else a pointer into the bytecode */
 	uint16_t frame_owner; /* one byte; 0 = there is none */
 	uint16_t code_first_line;
+	uint16_t code_version; /* a number that no other code object ever gets, 0 once they have run out; 0 = there is none */
 	uint16_t code_file;
 	uint16_t code_name;
 	uint16_t code_qualified_name; /* 0 = there is none */
