@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/command.h"
+#include "report/finding.h"
 #include "report/torch.h"
 
 static void process_print(const struct gsr_model *model)
@@ -150,7 +151,7 @@ static cJSON *torch_json(const struct gsr_torch *torch)
 	return object;
 }
 
-/* --- other memory, calls ----------------------------------------------------------------------------------------- */
+/* --- other memory ------------------------------------------------------------------------------------------------ */
 
 static void totals_print(const struct gsr_model *model)
 {
@@ -180,6 +181,35 @@ static void totals_print(const struct gsr_model *model)
 	}
 	if (grid != NULL)
 		gsr_grid_print(grid);
+}
+
+/* --- waits, calls ------------------------------------------------------------------------------------------------ */
+
+static void waits_print(const struct gsr_model *model, struct gsr_places *places)
+{
+	static const char *const heads[] = {"HOST WAITED", "%", "TIMES", "WHERE"};
+	uint64_t elapsed_ns = gsr_count(model->meta, GS_KEY(meta, elapsed_ns));
+	char cells[4][GSR_CELL_BYTES];
+	struct gsr_findings findings;
+	struct gsr_grid *grid;
+
+	gsr_findings_read(model, places, &findings);
+	if (findings.count > 0) {
+		gsr_line("%s", "");
+		grid = gsr_grid_new(heads, 4);
+		for (size_t i = 0; i < findings.count && i < 3; i++) {
+			const struct gsr_finding *finding = &findings.findings[i];
+
+			gsr_grid_row(grid, (const char *const[]){
+						   gsr_duration(cells[0], finding->host_ns),
+						   gsr_share(cells[1], finding->host_ns, elapsed_ns),
+						   gsr_number(cells[2], finding->calls),
+						   gsr_frame_text(places, gsr_places_line(places, finding->stack), cells[3])});
+			gsr_grid_note(grid, gsr_finding_texts[finding->kind].title);
+		}
+		gsr_grid_print(grid);
+	}
+	gsr_findings_drop(&findings);
 }
 
 static int by_time(const void *left, const void *right)
@@ -346,6 +376,7 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 				    torch.seen ? "tensors" : "blocks");
 			gsr_usage_print(places, model, &usage, &options);
 		}
+		waits_print(model, places);
 		functions_print(model, 8);
 		history_print(model);
 	}

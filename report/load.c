@@ -305,10 +305,16 @@ static int version_read(struct gsr_scan *scan, const char *key)
 	return 0;
 }
 
+/* Sections that the first files of this schema do not have. */
+static bool came_later(unsigned id)
+{
+	return id == GS_SNAP_TABLE_waits;
+}
+
 static int sections_check(struct gsr_scan *scan, const struct gsr_model *model)
 {
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (model->tables[id].column[0] == NULL)
+		if (model->tables[id].column[0] == NULL && !came_later(id))
 			return gsr_scan_fail(scan, "there is no section \"%s\"", tables[id].key);
 #define CHECK_OBJECT(object, is_list)                                                                                  \
 	if (model->object == NULL)                                                                                     \

@@ -68,6 +68,17 @@ enum gs_snap_kind {
 	X(events, stack, STACK, "where")                                                                               \
 	X(events, thread, COUNT, "kernel thread id")
 
+#define GS_SNAP_COLUMNS_waits(X)											\
+	X(waits, function, STRING, "driver function")									\
+	X(waits, class, NAME, "class column of the table of functions")							\
+	X(waits, stack, STACK, "where; 0 = calls too short to have waited, and what found no room")			\
+	X(waits, way, NAME, "which way it copied")									\
+	X(waits, memory, NAME, "host memory that it copied from or to")							\
+	X(waits, calls, COUNT, "calls")											\
+	X(waits, host_ns, COUNT, "host time inside")									\
+	X(waits, longest_ns, COUNT, "longest one")									\
+	X(waits, size_bytes, COUNT, "bytes copied")
+
 #define GS_SNAP_COLUMNS_stacks(X)                                                                                      \
 	X(stacks, parent, STACK, "the caller's stack; always a smaller number")                                        \
 	X(stacks, frame, FRAME, "innermost frame")
@@ -89,7 +100,7 @@ enum gs_snap_kind {
 
 /* In the order of the file: rows may refer only to what is written later, so that a table never points at something
  * that came into being after it was written. */
-#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(stacks) X(frames) X(modules)
+#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(waits) X(stacks) X(frames) X(modules)
 
 /* Types of the keys of objects. DECIMAL: string of decimal digits; LIST: list of texts. */
 enum gs_snap_type {

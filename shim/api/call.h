@@ -10,11 +10,13 @@
 #include "shim/core/purge.h"
 #include "shim/core/thread.h"
 #include "shim/snap/trigger.h"
+#include "shim/watch/wait.h"
 
 struct gs_call {
 	enum gs_fn fn;
 	uint64_t start_ticks; /* 0: not timed */
 	const void *caller;   /* return address of the entry */
+	struct gs_wait_call wait; /* of timed classes */
 };
 
 /* False once gs_boot_start has decided that the shim cannot work here (there is no driver). Starts it if needed. */
@@ -46,10 +48,25 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 	call->fn = fn;
 	call->caller = caller;
 	call->start_ticks = timed && gs_call_timed ? gs_ticks() : 0;
+	if (timed)
+		call->wait = (struct gs_wait_call){0};
+	if (call_class == GS_CLASS_SYNC && call->start_ticks != 0)
+		gs_wait_expect(call);
 	return true;
 }
 
-static inline void gs_call_end(const struct gs_call *call, CUresult result, bool to_host)
+/* What the call showed of waiting; each class comes to the lines that are for it. */
+static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum gs_call_class call_class, uint64_t ticks)
+{
+	if (ticks >= GS_WAIT_SHORT_TICKS || (call->start_ticks != 0 && (call->wait.stacked || call->wait.size_bytes != 0)))
+		gs_wait_ended(call, ticks);
+	if (call_class == GS_CLASS_POLL && gs_call_timed)
+		gs_wait_polled(call, result != CUDA_ERROR_NOT_READY);
+	if (call_class == GS_CLASS_HOST_ALLOC || call_class == GS_CLASS_HOST_FREE)
+		gs_wait_memory_changed();
+}
+
+static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class, bool to_host)
 {
 	uint64_t end_ticks = call->start_ticks != 0 ? gs_ticks() : 0;
 
@@ -58,6 +75,7 @@ static inline void gs_call_end(const struct gs_call *call, CUresult result, bool
 	if (to_host)
 		gs_order_note_to_host();
 	gs_counter_add(call->fn, end_ticks - call->start_ticks);
+	gs_call_note_wait(call, result, call_class, end_ticks - call->start_ticks);
 	if (__builtin_expect(gs_trigger_is_due(end_ticks), 0))
 		gs_trigger_fire(end_ticks);
 	if (__builtin_expect(result == CUDA_SUCCESS && gs_purge_is_due(end_ticks), 0))

@@ -1,5 +1,5 @@
-/* The exported driver functions, made from the table: count, time, and either call the real function (PASS) or leave
- * the call to gs_on_<symbol> of shim/wrap/ (HOOK), which gets the real function as its second argument. */
+/* The exported driver functions, made from the table: count, time, and either call the real function (PASS; COPY: and note
+ * what is copied) or leave the call to gs_on_<symbol> of shim/wrap/ (HOOK), which gets the real function as its second argument. */
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
@@ -8,7 +8,14 @@
 #define NO_DRIVER CUDA_ERROR_NO_DEVICE
 
 #define DO_PASS(handler, call, real, arguments) real arguments
+#define DO_COPY(handler, call, real, arguments) (note_copy(call, gs_copy_of_##handler arguments), real arguments)
 #define DO_HOOK(handler, call, real, arguments) gs_on_##handler(call, real GS_AFTER_COMMA arguments)
+
+static inline void note_copy(struct gs_call *call, struct gs_copy copy)
+{
+	if (call->start_ticks != 0)
+		gs_wait_copies(call, &copy);
+}
 
 #define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
 	GS_EXPORT CUresult symbol parameters                                                                           \
@@ -26,7 +33,7 @@
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
 			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
-		gs_call_end(&call, result, GS_TO_HOST_##call_class);                                                   \
+		gs_call_end(&call, result, GS_CLASS_##call_class, GS_TO_HOST_##call_class);                                                   \
 		return result;                                                                                         \
 	}
 #include "shim/api/driver.def"

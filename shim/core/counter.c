@@ -122,8 +122,7 @@ size_t gs_counter_count(void)
 	return GS_FN_COUNT;
 }
 
-/* Ticks to nanoseconds by what both clocks did since the start; 0 in the first instant. */
-static uint64_t ticks_to_ns(uint64_t ticks)
+uint64_t gs_ticks_to_ns(uint64_t ticks)
 {
 	uint64_t passed_ticks = gs_ticks() - start_ticks;
 	uint64_t passed_ns = gsb_os_now_ns() - start_ns;
@@ -145,6 +144,6 @@ void gs_counter_read(size_t index, struct gs_counter *ret_counter)
 		.layer = gs_fn_is_driver((enum gs_fn)index) ? "driver" : "runtime",
 		.call_class = gs_class_key(info->call_class),
 		.calls = calls,
-		.host_ns = ticks_to_ns(ticks),
+		.host_ns = gs_ticks_to_ns(ticks),
 	};
 }

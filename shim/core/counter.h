@@ -35,6 +35,9 @@ static inline uint64_t gs_ticks(void)
 	return __rdtsc();
 }
 
+/* By what the time-stamp counter and CLOCK_MONOTONIC did since the start; 0 in the first instant. */
+uint64_t gs_ticks_to_ns(uint64_t ticks);
+
 static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
 {
 	struct gs_counter_block *block = gs_thread.counters;

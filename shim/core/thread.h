@@ -10,6 +10,12 @@
 
 struct gs_counter_block;
 
+/* Questions whether work is done that the thread asks one after the other. */
+struct gs_polls {
+	uint32_t count;
+	uint64_t first_ticks, last_ticks;
+};
+
 struct gs_thread {
 	uint32_t inside;                   /* > 0: pass through */
 	uint32_t tid;                      /* kernel thread id; 0 until first asked */
@@ -21,6 +27,7 @@ struct gs_thread {
 	uint32_t quick_kinds;              /* and the calls, by enum gs_quick_kind */
 	uint64_t quick_unloads;            /* gs_lookup_unloads of which this thread knows */
 	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
+	struct gs_polls polls;
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
 };
 

@@ -11,6 +11,7 @@
 #include "shim/stack/stack.h"
 #include "shim/watch/live.h"
 #include "shim/watch/ring.h"
+#include "shim/watch/wait.h"
 
 struct gs_snapshot_source {
 	const struct gs_conf *conf;
@@ -30,6 +31,10 @@ struct gs_snapshot_source {
 	uint64_t (*ring_begin)(void);
 	uint64_t (*ring_end)(void);
 	int (*ring_read)(uint64_t index, struct gs_event *ret_event);
+
+	/* shim/watch/wait.h */
+	size_t (*wait_count)(void);
+	void (*wait_read)(size_t index, struct gs_wait *ret_wait);
 
 	/* shim/stack/stack.h */
 	size_t (*stack_count)(void);

@@ -209,7 +209,7 @@ def read(path):
 def table_symbols():
     """Each function of the table in the order of enum gs_fn, and whether it is a HOOK."""
     for line in read("shim/api/driver.def").splitlines():
-        match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|HOOK), (\w+)\)$", line)
+        match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|COPY|HOOK), (\w+)\)$", line)
         if line.startswith("DRV") and not match:
             raise ValueError("generate.py cannot read this row: %s" % line)
         if match:

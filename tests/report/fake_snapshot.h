@@ -44,6 +44,10 @@ enum {
 	S_SOLVER,
 	S_WEIRD,
 	S_LOAD,
+	S_COPY_UP,
+	S_COPY_DOWN,
+	S_STREAM_SYNC,
+	S_LAUNCH,
 	S_COUNT
 };
 
@@ -60,6 +64,10 @@ static const char *fake_string(uint32_t string)
 	    [S_EXAMPLE_ID] = "00112233445566778899aabbccddeeff00112233",
 	    [S_WEIRD] = "quote\" back\\slash tab\t bell\a \xc3\xa9 bad\xff\xc0\xaf end",
 	    [S_LOAD] = "load",
+	    [S_COPY_UP] = "cuMemcpyDtoHAsync_v2",
+	    [S_COPY_DOWN] = "cuMemcpyHtoDAsync_v2",
+	    [S_STREAM_SYNC] = "cuStreamSynchronize",
+	    [S_LAUNCH] = "cuLaunchKernel",
 	};
 
 	return string == S_SOLVER ? fake.self_path : strings[string];
@@ -307,6 +315,26 @@ static int fake_ring_read(uint64_t index, struct gs_event *ret)
 
 /* --- the rest ---------------------------------------------------------------------------------------------------- */
 
+/* With PyTorch: item() in the layer, by a copy and a wait; a copy from pageable memory in load; a full queue. Short copies. */
+static size_t fake_wait_count(void)
+{
+	return fake.scene == FAKE_TORCH ? 5 : 0;
+}
+
+static void fake_wait_read(size_t index, struct gs_wait *ret)
+{
+	static const struct gs_wait waits[] = {
+		{S_COPY_UP, GS_CLASS_COPY_ASYNC, 3, GS_COPY_TO_HOST, GS_HOST_MEMORY_PAGEABLE, 300, 2400000, 90000, 1200},
+		{S_STREAM_SYNC, GS_CLASS_SYNC, 3, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 300, 2500000000, 31000000, 0},
+		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 4, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PAGEABLE, 20, 400000000, 25000000,
+		 20 * 64 * MIB},
+		{S_LAUNCH, GS_CLASS_LAUNCH, 2, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 900, 280000000, 700000, 0},
+		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 0, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PINNED, 1000, 2000000, 5000, 1024 * MIB},
+	};
+
+	*ret = waits[index];
+}
+
 static size_t fake_counter_count(void)
 {
 	return 4;
@@ -364,6 +392,8 @@ static const struct gs_snapshot_source fake_source = {
     .ring_begin = fake_ring_begin,
     .ring_end = fake_ring_end,
     .ring_read = fake_ring_read,
+    .wait_count = fake_wait_count,
+    .wait_read = fake_wait_read,
     .stack_count = fake_stack_count,
     .frame_count = fake_frame_count,
     .string_count = fake_string_count,

@@ -37,6 +37,9 @@ golden("top-torch-class.txt", "top", "-g", "class", "-b", "count", torch)
 golden("top-blocks-function.txt", "top", "--group", "function", "--by", "total", blocks)
 golden("top-blocks-one-row.txt", "top", "-n", "1", blocks)
 golden("top-what.txt", "top", "--what", "host+block", torch)
+golden("sync-torch.txt", "sync", torch)
+golden("sync-torch-all.txt", "sync", "-n", "0", "--color=always", torch, COLUMNS="70")
+golden("sync-none.txt", "sync", blocks)
 golden("help.txt", "--help")
 
 # Help for the settings comes from their table.
@@ -66,6 +69,11 @@ for command in ("summary", "top"):
     tap.equal(top["rows"][1]["stack"], ["train.py:17 in load", "train.py:60 in <module>"], command + " --json: stack")
     tap.equal(json.loads(lines[1]).get("top", json.loads(lines[1]))["history_complete"], False,
               command + " --json: an incomplete history")
+sync = json.loads(tap.report("sync", "--json", torch)[1])
+tap.equal([(f["kind"], f["problem"], f["place"], f["calls"], f["host_ns"]) for f in sync["findings"]],
+          [("value", True, "net/model.py:41 in forward", 300, 2502400000),
+           ("pageable", True, "train.py:17 in load", 20, 400000000),
+           ("queue-full", False, "net/model.py:41 in forward", 900, 280000000)], "sync --json: findings")
 summary = json.loads(tap.report("summary", "--json", torch)[1])
 tap.equal(summary["pytorch"], {"tensor_bytes": 41943040, "tensor_count": 10, "held_bytes": 100663296,
                                "cached_bytes": 58720256, "outside_bytes": 8388608}, "what PyTorch holds and caches")

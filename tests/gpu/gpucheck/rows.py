@@ -227,6 +227,18 @@ def give_back(check):
     return check.run(machine.script("features.py") + ["give_back"]).lines("asked")[0]
 
 
+# --- findings -----------------------------------------------------------------------------------------------------
+
+
+@row("labelled", 120, alone=True)
+def labelled(check):
+    """Programs whose lines say which waits must be found there, and that nothing else is called a problem."""
+    run = check.run(machine.script("labelled.py"), shim=False, good=(0, 1))
+    if run.status != 0:
+        raise Failed(run.output.splitlines()[-1] + "\n" + run.output)
+    return run.output.splitlines()[-1]
+
+
 # --- two GPUs -----------------------------------------------------------------------------------------------------
 
 TWO_DEVICES = ["peer", "wrong_device", "processes", "all_reduce"]

@@ -1,0 +1,149 @@
+/* gpushim-report sync: where the host waited for a device, what it cost and what to do instead. */
+#include <string.h>
+
+#include "report/command.h"
+#include "report/finding.h"
+
+/* Places that took less than one in this many of the time the process ran are not told one by one. */
+#define SMALL_SHARE 1000u
+
+static uint64_t elapsed_ns(const struct gsr_model *model)
+{
+	return gsr_count(model->meta, GS_KEY(meta, elapsed_ns));
+}
+
+static bool shown(const struct gsr_model *model, const struct gsr_finding *finding, size_t index,
+		  const struct gsr_options *options)
+{
+	if (options->rows == 0)
+		return true;
+	return index < options->rows && finding->host_ns >= elapsed_ns(model) / SMALL_SHARE;
+}
+
+static void copies_print(const struct gsr_finding *finding)
+{
+	char bytes[GSR_CELL_BYTES], each[GSR_CELL_BYTES];
+
+	if (finding->copies == 0)
+		return;
+	gsr_line("            copied %s in all, %s each%s%s%s", gsr_bytes(bytes, finding->size_bytes),
+		 gsr_bytes(each, finding->size_bytes / finding->copies), finding->memory[0] != '\0' ? ", " : "",
+		 finding->memory, finding->memory[0] != '\0' ? " host memory" : "");
+}
+
+static void finding_print(const struct gsr_model *model, struct gsr_places *places, const struct gsr_finding *finding)
+{
+	const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
+	char time[GSR_CELL_BYTES], share[GSR_CELL_BYTES], place[GSR_CELL_BYTES], calls[GSR_CELL_BYTES];
+	char each[GSR_CELL_BYTES], longest[GSR_CELL_BYTES];
+
+	gsr_line("%s", "");
+	gsr_heading("%10s  %s", gsr_duration(time, finding->host_ns),
+		    gsr_frame_text(places, gsr_places_line(places, finding->stack), place));
+	gsr_line("%10s  %s", gsr_share(share, finding->host_ns, elapsed_ns(model)), text->title);
+	if (finding->calls > 1)
+		gsr_line("            %s times, %s each, the longest %s; %s", gsr_number(calls, finding->calls),
+			 gsr_duration(each, finding->host_ns / finding->calls),
+			 gsr_duration(longest, finding->longest_ns), finding->functions);
+	else
+		gsr_line("            once; %s", finding->functions);
+	copies_print(finding);
+	if (finding->problem && text->advice[0] != '\0')
+		gsr_line("            instead: %s", text->advice);
+	else if (!text->problem && text->advice[0] != '\0')
+		gsr_line("            %s", text->advice);
+}
+
+static void rest_print(const struct gsr_model *model, const struct gsr_findings *findings,
+		       const struct gsr_options *options)
+{
+	char count[GSR_CELL_BYTES], time[GSR_CELL_BYTES];
+	uint64_t host_ns = 0;
+	size_t rest = 0;
+
+	for (size_t i = 0; i < findings->count; i++)
+		if (!shown(model, &findings->findings[i], i, options)) {
+			host_ns += findings->findings[i].host_ns;
+			rest++;
+		}
+	if (rest == 0)
+		return;
+	gsr_line("%s", "");
+	gsr_line("%s more places with %s in all (-n 0 shows them)", gsr_number(count, rest), gsr_duration(time, host_ns));
+}
+
+static void sync_print(const char *path, const struct gsr_model *model, struct gsr_places *places,
+		       const struct gsr_findings *findings, const struct gsr_options *options)
+{
+	char time[GSR_CELL_BYTES], share[GSR_CELL_BYTES], elapsed[GSR_CELL_BYTES], count[GSR_CELL_BYTES];
+	bool normal_said = false;
+
+	gsr_print_title(path, model);
+	if (GSR_ROWS(model, waits) == 0) {
+		gsr_line("no waits were recorded: nothing waited, or it ran with watch:off");
+		return;
+	}
+	gsr_line("the host waited %s (%s of %s) in %s places; times are the host's, inside the calls",
+		 gsr_duration(time, findings->host_ns), gsr_share(share, findings->host_ns, elapsed_ns(model)),
+		 gsr_duration(elapsed, elapsed_ns(model)), gsr_number(count, findings->count));
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct gsr_finding *finding = &findings->findings[i];
+
+		if (!shown(model, finding, i, options))
+			continue;
+		if (!finding->problem && !normal_said) {
+			gsr_line("%s", "");
+			gsr_line("normal by themselves, or too seldom to be part of a loop:");
+			normal_said = true;
+		}
+		finding_print(model, places, finding);
+	}
+	rest_print(model, findings, options);
+}
+
+static cJSON *finding_json(struct gsr_places *places, const struct gsr_finding *finding)
+{
+	cJSON *object = cJSON_CreateObject();
+	char place[GSR_CELL_BYTES];
+
+	cJSON_AddStringToObject(object, "kind", gsr_finding_texts[finding->kind].key);
+	cJSON_AddBoolToObject(object, "problem", finding->problem);
+	cJSON_AddStringToObject(object, "place",
+				gsr_frame_text(places, gsr_places_line(places, finding->stack), place));
+	cJSON_AddStringToObject(object, "functions", finding->functions);
+	cJSON_AddNumberToObject(object, "calls", (double)finding->calls);
+	cJSON_AddNumberToObject(object, "host_ns", (double)finding->host_ns);
+	cJSON_AddNumberToObject(object, "longest_ns", (double)finding->longest_ns);
+	cJSON_AddNumberToObject(object, "size_bytes", (double)finding->size_bytes);
+	cJSON_AddStringToObject(object, "memory", finding->memory);
+	return object;
+}
+
+static void sync_json(const char *path, const struct gsr_model *model, struct gsr_places *places,
+		      const struct gsr_findings *findings)
+{
+	cJSON *object = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(object, "file", path);
+	cJSON_AddNumberToObject(object, "elapsed_ns", (double)elapsed_ns(model));
+	cJSON_AddNumberToObject(object, "host_ns", (double)findings->host_ns);
+	list = cJSON_AddArrayToObject(object, "findings");
+	for (size_t i = 0; i < findings->count; i++)
+		cJSON_AddItemToArray(list, finding_json(places, &findings->findings[i]));
+	gsr_json_print(object);
+}
+
+int gsr_sync(const char *path, const struct gsr_model *model, const struct gsr_options *options)
+{
+	struct gsr_places *places = gsr_places_new(model);
+	struct gsr_findings findings;
+
+	gsr_findings_read(model, places, &findings);
+	if (options->json)
+		sync_json(path, model, places, &findings);
+	else
+		sync_print(path, model, places, &findings, options);
+	gsr_findings_drop(&findings);
+	gsr_places_drop(places);
+	return GSR_FINE;
+}

@@ -1,0 +1,220 @@
+/* See finding.h. */
+#include "report/finding.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum weight { PROBLEM, NORMAL };
+
+/* What happens less often at a place belongs to the start or the end of the program. */
+#define LOOP_CALLS 3
+
+/* A call that takes less than this on average found nothing to wait for. */
+#define PRICE_NS 10000
+
+const struct gsr_finding_text gsr_finding_texts[GSR_FINDING_KINDS] = {
+#define FINDING(name, key, weight, title, advice) [GSR_FINDING_##name] = {key, title, advice, (weight) == PROBLEM},
+#include "report/finding.def"
+};
+
+static const struct mark {
+	enum gsr_finding_kind finding;
+	const char *kind, *file, *function;
+} marks[] = {
+#define MARK(name, kind, file, function) {GSR_FINDING_##name, kind, file, function},
+#include "report/finding.def"
+};
+
+static const struct kind {
+	enum gsr_finding_kind finding;
+	const char *call_class, *function, *way, *memory;
+	uint64_t most_bytes;
+} kinds[] = {
+#define KIND(name, class, function, way, memory, most_bytes)                                                           \
+	{GSR_FINDING_##name, class, function, way, memory, most_bytes},
+#include "report/finding.def"
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static void *or_end(void *memory)
+{
+	if (memory == NULL)
+		abort();
+	return memory;
+}
+
+static bool mark_fits(const struct gsr_model *model, struct gsr_places *places, const struct mark *mark, uint64_t stack)
+{
+	for (; stack != 0; stack = GSR_CELL(model, stacks, parent, stack)) {
+		uint64_t frame = GSR_CELL(model, stacks, frame, stack);
+		const char *file, *function;
+
+		if (frame == 0 || strcmp(GSR_NAME(model, frames, kind, frame), mark->kind) != 0)
+			continue;
+		gsr_frame_names(places, frame, &file, &function);
+		if (fnmatch(mark->file, file, 0) == 0 && fnmatch(mark->function, function, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool kind_fits(const struct gsr_model *model, const struct kind *kind, size_t row)
+{
+	uint64_t size_bytes = GSR_CELL(model, waits, size_bytes, row), calls = GSR_CELL(model, waits, calls, row);
+
+	return fnmatch(kind->call_class, GSR_NAME(model, waits, class, row), 0) == 0 &&
+	       fnmatch(kind->function, gsr_string(model, GSR_CELL(model, waits, function, row)), 0) == 0 &&
+	       fnmatch(kind->way, GSR_NAME(model, waits, way, row), 0) == 0 &&
+	       fnmatch(kind->memory, GSR_NAME(model, waits, memory, row), 0) == 0 &&
+	       (kind->most_bytes == 0 || (calls > 0 && size_bytes / calls <= kind->most_bytes));
+}
+
+/* The rows of one place are row[0] to row[count - 1]. */
+static enum gsr_finding_kind kind_of(const struct gsr_model *model, struct gsr_places *places, const size_t *row,
+				     size_t count)
+{
+	for (size_t i = 0; i < COUNT_OF(marks); i++)
+		for (size_t at = 0; at < count; at++)
+			if (mark_fits(model, places, &marks[i], GSR_CELL(model, waits, stack, row[at])))
+				return marks[i].finding;
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		for (size_t at = 0; at < count; at++)
+			if (kind_fits(model, &kinds[i], row[at]))
+				return kinds[i].finding;
+	return GSR_FINDING_OTHER;
+}
+
+static void function_add(char **functions, const char *name)
+{
+	size_t length = *functions == NULL ? 0 : strlen(*functions);
+
+	if (length > 0 && strstr(*functions, name) != NULL)
+		return;
+	*functions = or_end(realloc(*functions, length + strlen(name) + 3));
+	strcpy(*functions + length, length > 0 ? ", " : "");
+	strcat(*functions, name);
+}
+
+static void finding_make(const struct gsr_model *model, struct gsr_places *places, const size_t *row, size_t count,
+			 struct gsr_finding *finding)
+{
+	const char *memory = NULL;
+
+	memset(finding, 0, sizeof(*finding));
+	for (size_t at = 0; at < count; at++) {
+		uint64_t calls = GSR_CELL(model, waits, calls, row[at]);
+		uint64_t longest_ns = GSR_CELL(model, waits, longest_ns, row[at]);
+		const char *of_row = GSR_NAME(model, waits, memory, row[at]);
+
+		finding->host_ns += GSR_CELL(model, waits, host_ns, row[at]);
+		if (calls > finding->calls)
+			finding->calls = calls;
+		if (longest_ns > finding->longest_ns)
+			finding->longest_ns = longest_ns;
+		if (GSR_CELL(model, waits, size_bytes, row[at]) > 0) {
+			finding->copies += calls;
+			finding->size_bytes += GSR_CELL(model, waits, size_bytes, row[at]);
+			memory = memory == NULL || strcmp(memory, of_row) == 0 ? of_row : "none";
+		}
+		function_add(&finding->functions, gsr_string(model, GSR_CELL(model, waits, function, row[at])));
+	}
+	finding->stack = GSR_CELL(model, waits, stack, row[0]);
+	finding->memory = memory == NULL || strcmp(memory, "none") == 0 ? "" : memory;
+	finding->kind = kind_of(model, places, row, count);
+	finding->problem = gsr_finding_texts[finding->kind].problem && finding->calls >= LOOP_CALLS &&
+			   finding->host_ns / finding->calls >= PRICE_NS;
+}
+
+/* --- in order ----------------------------------------------------------------------------------------------------- */
+
+struct placed {
+	uint64_t line, family, host_ns;
+	size_t row;
+};
+
+/* Copies and the waits for them belong together; other classes each stand for themselves. */
+static uint64_t family_of(const struct gsr_model *model, size_t row)
+{
+	const char *call_class = GSR_NAME(model, waits, class, row);
+
+	if (strcmp(call_class, "sync") == 0 || strncmp(call_class, "copy", strlen("copy")) == 0)
+		return UINT64_MAX;
+	return GSR_CELL(model, waits, class, row);
+}
+
+static int by_line(const void *left, const void *right)
+{
+	const struct placed *a = left, *b = right;
+
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	if (a->family != b->family)
+		return a->family < b->family ? -1 : 1;
+	if (a->host_ns != b->host_ns)
+		return a->host_ns > b->host_ns ? -1 : 1;
+	return a->row < b->row ? -1 : 1;
+}
+
+static int by_price(const void *left, const void *right)
+{
+	const struct gsr_finding *a = left, *b = right;
+
+	if (a->problem != b->problem)
+		return a->problem ? -1 : 1;
+	if (a->host_ns != b->host_ns)
+		return a->host_ns > b->host_ns ? -1 : 1;
+	return a->stack < b->stack ? -1 : 1;
+}
+
+/* The rows that have a stack, those of one line together. Returns their number. */
+static size_t rows_by_line(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *findings,
+			   size_t *row)
+{
+	struct placed *placed = or_end(calloc(GSR_ROWS(model, waits) + 1, sizeof(*placed)));
+	size_t count = 0;
+
+	for (size_t at = 0; at < GSR_ROWS(model, waits); at++) {
+		uint64_t stack = GSR_CELL(model, waits, stack, at), host_ns = GSR_CELL(model, waits, host_ns, at);
+
+		findings->host_ns += host_ns;
+		if (stack != 0)
+			placed[count++] = (struct placed){gsr_places_line(places, stack), family_of(model, at), host_ns, at};
+	}
+	qsort(placed, count, sizeof(*placed), by_line);
+	for (size_t i = 0; i < count; i++)
+		row[i] = placed[i].row;
+	free(placed);
+	return count;
+}
+
+static bool same_place(const struct gsr_model *model, struct gsr_places *places, size_t row, size_t other)
+{
+	return gsr_places_line(places, GSR_CELL(model, waits, stack, row)) ==
+		       gsr_places_line(places, GSR_CELL(model, waits, stack, other)) &&
+	       family_of(model, row) == family_of(model, other);
+}
+
+void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *ret_findings)
+{
+	size_t *row = or_end(calloc(GSR_ROWS(model, waits) + 1, sizeof(*row))), count, next;
+
+	memset(ret_findings, 0, sizeof(*ret_findings));
+	count = rows_by_line(model, places, ret_findings, row);
+	ret_findings->findings = or_end(calloc(count + 1, sizeof(struct gsr_finding)));
+	for (size_t at = 0; at < count; at = next) {
+		for (next = at + 1; next < count && same_place(model, places, row[at], row[next]); next++)
+			;
+		finding_make(model, places, &row[at], next - at, &ret_findings->findings[ret_findings->count++]);
+	}
+	qsort(ret_findings->findings, ret_findings->count, sizeof(struct gsr_finding), by_price);
+	free(row);
+}
+
+void gsr_findings_drop(struct gsr_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		free(findings->findings[i].functions);
+	free(findings->findings);
+}

@@ -1,0 +1,211 @@
+/* See wait.h. Rows are found by their key in a table that never forgets; the figures of a row are added up without a lock. */
+#include "shim/watch/wait.h"
+
+#include <stdatomic.h>
+
+#include "shim/api/call.h"
+#include "shim/api/driver.h"
+#include "shim/base/err.h"
+#include "shim/core/order.h"
+#include "shim/stack/stack.h"
+#include "shim/stack/table.h"
+#include "shim/watch/note.h"
+
+#define ROW_LIMIT 8192u
+
+/* Polls that follow each other within this time are one wait, and a wait from this many on. */
+#define POLL_GAP_TICKS (1u << 16)
+#define POLL_LEAST     16u
+
+struct row {
+	uint32_t stack, name;
+	uint16_t fn;
+	uint8_t way, memory;
+	_Atomic uint64_t calls, ticks, longest_ticks, size_bytes;
+};
+
+static struct gs_table rows = GS_TABLE_INIT(struct row, ROW_LIMIT);
+
+/* --- rows --- */
+
+static bool row_same(const void *item, const void *key)
+{
+	const struct row *row = item, *wanted = key;
+
+	return row->stack == wanted->stack && row->fn == wanted->fn && row->way == wanted->way &&
+	       row->memory == wanted->memory;
+}
+
+static struct row *row_of(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack)
+{
+	struct row wanted = {.stack = stack, .fn = (uint16_t)fn, .way = what->way, .memory = what->memory};
+	uint64_t kind = (uint64_t)fn << 16 | (uint64_t)what->way << 8 | what->memory;
+	uint32_t hash = gs_hash(stack, kind), number;
+
+	if (!gs_table_find(&rows, hash, row_same, &wanted, &number)) {
+		wanted.name = gs_string_intern(gs_fn_info[fn].symbol);
+		if (gs_table_intern(&rows, hash, row_same, &wanted, &number) != GS_OK)
+			return NULL;
+	}
+	return (struct row *)gs_table_at(&rows, number);
+}
+
+static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t calls, uint64_t ticks)
+{
+	struct row *row = row_of(fn, what, stack);
+	uint64_t longest;
+
+	if (row == NULL && stack != 0)
+		row = row_of(fn, what, 0);
+	if (row == NULL)
+		return;
+	atomic_fetch_add_explicit(&row->calls, calls, memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->ticks, ticks, memory_order_relaxed);
+	if (what->size_bytes != 0)
+		atomic_fetch_add_explicit(&row->size_bytes, what->size_bytes, memory_order_relaxed);
+	longest = atomic_load_explicit(&row->longest_ticks, memory_order_relaxed);
+	while (ticks > longest &&
+	       !atomic_compare_exchange_weak_explicit(&row->longest_ticks, &longest, ticks, memory_order_relaxed,
+						      memory_order_relaxed))
+		;
+}
+
+size_t gs_wait_count(void)
+{
+	return gs_table_count(&rows);
+}
+
+void gs_wait_read(size_t index, struct gs_wait *ret_wait)
+{
+	const struct row *row = gs_table_at(&rows, (uint32_t)index);
+
+	*ret_wait = (struct gs_wait){
+		.name = row->name,
+		.call_class = gs_fn_info[row->fn].call_class,
+		.stack = row->stack,
+		.way = row->way,
+		.memory = row->memory,
+		.calls = atomic_load_explicit(&row->calls, memory_order_relaxed),
+		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
+		.longest_ns = gs_ticks_to_ns(atomic_load_explicit(&row->longest_ticks, memory_order_relaxed)),
+		.size_bytes = atomic_load_explicit(&row->size_bytes, memory_order_relaxed),
+	};
+}
+
+/* --- host memory ---
+ *
+ * The driver is asked once for a page, and again after memory was pinned or unpinned somewhere: for pageable memory the
+ * question costs half a microsecond. A word holds page, generation and answer. */
+
+#define MEMO_WORDS	64u
+#define MEMO_KIND_BITS	3u
+#define MEMO_PAGE_BITS	36u
+#define MEMO_DEVICE	GS_HOST_MEMORY_COUNT /* an answer too: the address is on a device */
+_Static_assert(MEMO_DEVICE < 1u << MEMO_KIND_BITS, "an answer fits its bits");
+
+static _Atomic uint64_t memo[MEMO_WORDS];
+static _Atomic uint64_t memo_generation = 1;
+
+void gs_wait_memory_changed(void)
+{
+	atomic_fetch_add_explicit(&memo_generation, 1, memory_order_release);
+}
+
+static unsigned memory_ask(const void *address)
+{
+	CUmemorytype type = 0;
+	unsigned managed = 0;
+	CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+	void *answers[] = {&type, &managed};
+
+	if (gs_driver.cuPointerGetAttributes == NULL ||
+	    gs_driver.cuPointerGetAttributes(2, attributes, answers, (CUdeviceptr)(uintptr_t)address) != CUDA_SUCCESS)
+		return GS_HOST_MEMORY_NONE;
+	if (managed != 0)
+		return GS_HOST_MEMORY_MANAGED;
+	return type == 0 ? GS_HOST_MEMORY_PAGEABLE : type == CU_MEMORYTYPE_HOST ? GS_HOST_MEMORY_PINNED : MEMO_DEVICE;
+}
+
+static unsigned memory_of(const void *address)
+{
+	uint64_t page = (uint64_t)(uintptr_t)address >> 12 & ((1ull << MEMO_PAGE_BITS) - 1);
+	uint64_t generation = atomic_load_explicit(&memo_generation, memory_order_acquire);
+	uint64_t key = (generation << MEMO_PAGE_BITS | page) << MEMO_KIND_BITS;
+	_Atomic uint64_t *word = &memo[page % MEMO_WORDS];
+	uint64_t known = atomic_load_explicit(word, memory_order_relaxed);
+	unsigned kind;
+
+	if (known >> MEMO_KIND_BITS == key >> MEMO_KIND_BITS)
+		return known & ((1u << MEMO_KIND_BITS) - 1);
+	kind = memory_ask(address);
+	atomic_store_explicit(word, key | kind, memory_order_relaxed);
+	return kind;
+}
+
+static bool end_at_device(enum gs_copy_end end, const void *address, unsigned *ret_memory)
+{
+	if (end == GS_COPY_AT_DEVICE)
+		return true;
+	*ret_memory = memory_of(address);
+	return *ret_memory == MEMO_DEVICE;
+}
+
+/* --- calls --- */
+
+static void stack_take(struct gs_call *call)
+{
+	call->wait.stack = gs_note_stack(call);
+	call->wait.stacked = true;
+	call->start_ticks = gs_ticks();
+}
+
+void gs_wait_expect(struct gs_call *call)
+{
+	stack_take(call);
+}
+
+void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy)
+{
+	unsigned to_memory = GS_HOST_MEMORY_NONE, from_memory = GS_HOST_MEMORY_NONE;
+	bool to_device, from_device;
+
+	if (copy->size_bytes == 0)
+		return;
+	call->wait.size_bytes = copy->size_bytes;
+	to_device = end_at_device(copy->to_end, copy->to, &to_memory);
+	from_device = end_at_device(copy->from_end, copy->from, &from_memory);
+	call->wait.way = to_device ? (from_device ? GS_COPY_ON_DEVICE : GS_COPY_TO_DEVICE)
+				   : (from_device ? GS_COPY_TO_HOST : GS_COPY_ON_HOST);
+	call->wait.memory = (uint8_t)(!to_device ? to_memory : !from_device ? from_memory : GS_HOST_MEMORY_NONE);
+	if (gs_fn_info[call->fn].call_class == GS_CLASS_COPY || call->wait.memory == GS_HOST_MEMORY_PAGEABLE)
+		stack_take(call);
+	else
+		call->start_ticks = gs_ticks();
+}
+
+void gs_wait_ended(struct gs_call *call, uint64_t ticks)
+{
+	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS)
+		call->wait.stack = gs_note_stack(call);
+	row_add(call->fn, &call->wait, call->wait.stack, 1, ticks);
+}
+
+void gs_wait_polled(struct gs_call *call, bool done)
+{
+	uint64_t now = gs_ticks();
+	struct gs_polls *polls = &gs_thread.polls;
+
+	if (polls->count == 0 || now - polls->last_ticks > POLL_GAP_TICKS) {
+		polls->count = 0;
+		polls->first_ticks = now;
+	}
+	polls->last_ticks = now;
+	polls->count++;
+	if (!done)
+		return;
+	if (polls->count >= POLL_LEAST) {
+		call->wait = (struct gs_wait_call){0};
+		row_add(call->fn, &call->wait, gs_note_stack(call), polls->count, now - polls->first_ticks);
+	}
+	polls->count = 0;
+}

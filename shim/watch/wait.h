@@ -1,0 +1,75 @@
+/* Where the host waited: for each place, how often, how long and for how much.
+ *
+ * A place is a function, a stack, a way of copying and a kind of host memory. Where a
+ * wait is likely the stack is taken before the call, while the device still has work to do: that costs the program
+ * nothing. Elsewhere it is taken after the call, if that took GS_WAIT_SHORT_TICKS or more; shorter copies count for their
+ * function, without a stack, since a stack would cost as much as the copy.
+ *
+ * Any thread, at any time; the table is bounded, and what finds no room counts for its function. */
+#ifndef GS_WATCH_WAIT_H
+#define GS_WATCH_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/api/class.h"
+#include "shim/api/fn.h"
+#include "shim/watch/copy.h"
+
+/* 4 to 8 microseconds on processors whose time-stamp counter runs at 2 to 4 GHz: less than it takes to wait for anything. */
+#define GS_WAIT_SHORT_TICKS (1u << 14)
+
+/*  X(name, key in the snapshot, meaning) */
+#define GS_HOST_MEMORIES(X)                                                                                            \
+	X(NONE, "none", "no host memory, or not known")                                                                \
+	X(PAGEABLE, "pageable", "the driver stages it")                                                                \
+	X(PINNED, "pinned", "the device reads or writes it itself")                                                    \
+	X(MANAGED, "managed", "moves by itself")
+
+enum gs_host_memory {
+#define GS_HOST_MEMORY_ENUM(name, key, text) GS_HOST_MEMORY_##name,
+	GS_HOST_MEMORIES(GS_HOST_MEMORY_ENUM)
+#undef GS_HOST_MEMORY_ENUM
+	GS_HOST_MEMORY_COUNT
+};
+
+/* What is known of a call before it is made. */
+struct gs_wait_call {
+	uint64_t size_bytes;
+	uint32_t stack;
+	uint8_t way;    /* enum gs_copy_way */
+	uint8_t memory; /* enum gs_host_memory */
+	bool stacked;   /* the stack has been taken */
+};
+
+struct gs_call;
+
+/* Before a call that waits by name, before a copy, and after any call that is timed. */
+void gs_wait_expect(struct gs_call *call);
+void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy);
+void gs_wait_ended(struct gs_call *call, uint64_t ticks);
+
+/* After a call that asked whether something is done, in the order of the thread's calls. */
+void gs_wait_polled(struct gs_call *call, bool done);
+
+/* Host memory was pinned or unpinned: what an address was no longer holds. */
+void gs_wait_memory_changed(void);
+
+/* Reading: rows below the count are there for ever, and their figures grow. */
+struct gs_wait {
+	uint32_t name; /* string of shim/stack: the driver function */
+	enum gs_call_class call_class;
+	uint32_t stack; /* 0: all short calls, and those that found no room */
+	enum gs_copy_way way;
+	enum gs_host_memory memory;
+	uint64_t calls;
+	uint64_t host_ns;
+	uint64_t longest_ns;
+	uint64_t size_bytes;
+};
+
+size_t gs_wait_count(void);
+void gs_wait_read(size_t index, struct gs_wait *ret_wait);
+
+#endif

@@ -1,0 +1,59 @@
+#!/bin/bash
+# Where the host waited: the table `waits` of a snapshot, and what gpushim-report sync makes of it.
+. "$TOP/tests/lib/tap.sh"
+. "$TOP/tests/preload/compare.sh"
+
+# Copies by function, way and memory: how often and how much, whatever the place. Waits by function of the program.
+read -r -d '' figures <<'END_PYTHON'
+import collections, json, sys
+with open(sys.argv[2]) as file:
+    snapshot = json.load(file)
+strings, waits = snapshot["strings"], snapshot["waits"]
+rows = list(zip(*[waits[key] for key in ("function", "way", "memory", "calls", "size_bytes", "class")]))
+if sys.argv[1] == "copies":
+    sums = collections.Counter()
+    for function, way, memory, calls, size, _ in rows:
+        if size:
+            key = (strings[function], waits["way_names"][way], waits["memory_names"][memory])
+            sums[key] += calls
+            sums[key + ("bytes",)] += size
+    for key in sorted(key for key in sums if len(key) == 3):
+        print(key[0].replace("Unaligned", ""), *key[1:], sums[key], sums[key + ("bytes",)])
+else:
+    for function, way, memory, calls, size, kind in sorted(rows, key=lambda row: strings[row[0]]):
+        if waits["class_names"][kind] in ("sync", "poll"):
+            print(strings[function], calls)
+END_PYTHON
+
+sim "$programs/rt_waits"
+is 'it runs' "$status" 0
+is 'copies: which way, what memory, how much' "$(python3 -c "$figures" copies "$folder"/gpushim.*.json)" \
+'cuMemcpy2D_v2 to_device pinned 1 25600
+cuMemcpyAsync to_device pageable 2 2097152
+cuMemcpyAsync to_device pinned 1 1048576
+cuMemcpyDtoHAsync_v2 to_host pageable 7 28
+cuMemcpyDtoH_v2 to_host pageable 1 1048576
+cuMemcpyHtoDAsync_v2 to_device pageable 5 5242880
+cuMemcpyHtoDAsync_v2 to_device pinned 5 5242880'
+is 'each place waits for itself' "$(python3 -c "$figures" waits "$folder"/gpushim.*.json)" \
+'cuCtxSynchronize 1
+cuEventSynchronize 1
+cuStreamQuery 41
+cuStreamSynchronize 7
+cuStreamSynchronize 1'
+sync=$("$BUILD/gpushim-report" sync -n 0 "$folder"/gpushim.*.json)
+for place in read_values read_array send send_any_way wait_for_all wait_for_event ask; do
+	like "sync names $place" "$sync" " $place\+0x[0-9a-f]+ in rt_waits"
+done
+sync=$("$BUILD/gpushim-report" sync --json "$folder"/gpushim.*.json)
+is 'what they mean; with ! where it is a problem' "$(python3 -c '
+import json, sys
+for finding in json.loads(sys.argv[1])["findings"]:
+    if finding["kind"] != "host-memory" and finding["kind"] not in ("alloc", "other"):
+        print(finding["kind"] + "!" * finding["problem"], finding["place"].split("+")[0])' "$sync" | LC_ALL=C sort -u | paste -sd,)" \
+	'device-sync wait_for_all,event-sync wait_for_event,pageable send_any_way,pageable! send,spin! ask,stream-sync main,'`
+	`'stream-sync! read_values,to-device send_rows,to-host read_array,value! read_values'
+
+GPUSHIM_ALLOC_CONF=watch:off sim "$programs/rt_waits"
+like 'watch:off keeps none, and says so' "$("$BUILD/gpushim-report" sync "$folder"/gpushim.*.json)" 'no waits were recorded'
+done_testing
