@@ -46,13 +46,13 @@ for place in read_values read_array send send_any_way wait_for_all wait_for_even
 	like "sync names $place" "$sync" " $place\+0x[0-9a-f]+ in rt_waits"
 done
 sync=$("$BUILD/gpushim-report" sync --json "$folder"/gpushim.*.json)
-is 'what they mean; with ! where it is a problem' "$(python3 -c '
+is 'what they mean' "$(python3 -c '
 import json, sys
 for finding in json.loads(sys.argv[1])["findings"]:
     if finding["kind"] != "host-memory" and finding["kind"] not in ("alloc", "other"):
-        print(finding["kind"] + "!" * finding["problem"], finding["place"].split("+")[0])' "$sync" | LC_ALL=C sort -u | paste -sd,)" \
-	'device-sync wait_for_all,event-sync wait_for_event,pageable send_any_way,pageable! send,spin! ask,stream-sync main,'`
-	`'stream-sync! read_values,to-device send_rows,to-host read_array,value! read_values'
+        print(finding["kind"], finding["place"].split("+")[0])' "$sync" | LC_ALL=C sort -u | paste -sd,)" \
+	'device-sync wait_for_all,event-sync wait_for_event,pageable send,pageable send_any_way,spin ask,stream-sync main,'`
+	`'stream-sync read_values,to-device send_rows,to-host read_array,value read_values'
 
 GPUSHIM_ALLOC_CONF=watch:off sim "$programs/rt_waits"
 like 'watch:off keeps none, and says so' "$("$BUILD/gpushim-report" sync "$folder"/gpushim.*.json)" 'no waits were recorded'
