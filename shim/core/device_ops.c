@@ -419,6 +419,23 @@ static void op_fence_drop(void *user, uint64_t token)
 	fence_give((struct fence *)(uintptr_t)token);
 }
 
+void gs_fences_check(const uint64_t *fences, size_t count)
+{
+	const struct fence_pool *all = &fence_pool;
+	size_t events = 0;
+
+	gsb_lock_acquire(&fence_lock);
+	for (size_t i = 0; i < count; i++)
+		for (const struct pooled_event *event = ((const struct fence *)(uintptr_t)fences[i])->events;
+		     event != NULL; event = event->next)
+			events++;
+	for (const struct pooled_event *event = all->free_events; event != NULL; event = event->next)
+		events++;
+	gsb_assert(all->fences.total_count - all->fences.free_count == count);
+	gsb_assert(all->events.total_count - all->events.free_count == events);
+	gsb_lock_release(&fence_lock);
+}
+
 static uint64_t op_now_ns(void *user)
 {
 	(void)user;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocator/pinned_book.h"
 #include "allocator/starts.h"
 #include "allocator/types.h"
 #include "shim/api/class.h"
@@ -13,9 +14,12 @@
 #include "shim/base/fault.h"
 #include "shim/base/assert.h"
 #include "shim/core/device.h"
+#include "shim/core/device_ops.h"
+#include "shim/core/host.h"
 #include "shim/watch/live.h"
 
 GS_EXPORT unsigned gpushim_check_walk(void);
+GS_EXPORT void gpushim_check_fences(void);
 GS_EXPORT unsigned gpushim_check_used(void);
 GS_EXPORT void gpushim_check_noted(size_t *ret_now, size_t *ret_ever);
 GS_EXPORT int gpushim_check_fault_arm(const char *point, unsigned passes, unsigned times);
@@ -74,6 +78,38 @@ unsigned gpushim_check_walk(void)
 		count++;
 	}
 	return count;
+}
+
+enum { FENCES_MAX = 4096 };
+
+static size_t fences_add(uint64_t *fences, size_t count, uint64_t value)
+{
+	gsb_assert(count < FENCES_MAX);
+	fences[count] = value;
+	return count + 1;
+}
+
+/* No fence and no event of one is lost. No other thread uses the allocators. */
+void gpushim_check_fences(void)
+{
+	static uint64_t fences[FENCES_MAX];
+	struct gsa_pinned *pinned = gs_host_known();
+	size_t count = 0;
+
+	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device == NULL)
+			continue;
+		for (const struct gsa_tag *tag = &device->allocator->streamless; tag != NULL; tag = tag->next)
+			for (const struct gsa_fence *fence = tag->fences; fence != NULL; fence = fence->next)
+				count = fences_add(fences, count, fence->value);
+		for (const struct gsa_fence *fence = device->allocator->spent; fence != NULL; fence = fence->next)
+			count = fences_add(fences, count, fence->value);
+	}
+	for (unsigned i = 0; pinned != NULL && i < pinned->fence_count; i++)
+		count = fences_add(fences, count, pinned->fences[i].value);
+	gs_fences_check(fences, count);
 }
 
 static bool is_used(const struct gsa *allocator, const struct gsa_handle *handle)

@@ -160,6 +160,7 @@ static void sweep_close(const struct scenario *scenario)
 	if (sweep_with_shim) {
 		__typeof__(gpushim_trim) *trim = sweep_need("gpushim_trim");
 		unsigned (*walk)(void) = sweep_need("gpushim_check_walk");
+		void (*fences)(void) = sweep_need("gpushim_check_fences");
 		unsigned (*used)(void) = sweep_need("gpushim_check_used");
 		void (*noted)(size_t *, size_t *) = sweep_need("gpushim_check_noted");
 
@@ -167,6 +168,7 @@ static void sweep_close(const struct scenario *scenario)
 		for (int i = 0; i < 4 * DEVICES; i++) /* each finds what the one before has asked about */
 			trim(i % DEVICES, 0);
 		walk();
+		fences();
 		sweep_own->used = used();
 		noted(&sweep_own->noted_now, &sweep_own->noted_ever);
 	}

@@ -107,7 +107,7 @@ def races(name):
 
 def is_long(check):
     """Made last, and left out by --quick."""
-    return check in ("torch", "mix starve 3", "unit allocator_faults") or (
+    return check.startswith("race ") or check in ("torch", "mix starve 3", "unit allocator_faults") or (
         check.startswith("script ") and check not in SHORT_SCRIPTS + sum(NEAR.values(), []))
 
 
@@ -129,7 +129,7 @@ class Source:
         """(name, first line, line after the last) of each function."""
         name, start = "", None
         for at, line in enumerate(self.lines):
-            match = re.match(r"[a-z].*?\b(\w+)\(", line)
+            match = re.match(r"[A-Za-z].*?\b(\w+)\(", line)
             if match:
                 name = match.group(1)
             if line == "{":

@@ -100,7 +100,7 @@ def run_generated(options):
     ladders = {name: [text for text in generate.ladder(name) if not (options.quick and generate.is_long(text))]
                for name in names}
     if not (options.prepare or options.built):
-        ladders = {name: generate.races(name) + texts for name, texts in ladders.items()}
+        ladders = {name: texts + generate.races(name) for name, texts in ladders.items()}
     for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
         tree.prepare(text)
     control = Control(tree)

@@ -11,7 +11,7 @@
 #include "shim/gpushim.h"
 #include "tests/sim/sim.h"
 
-enum { BYTES = 8 << 20, FAILURES = 20 };
+enum { BYTES = 8 << 20, PIECES = 8, FAILURES = 20 };
 
 static CUcontext first, second; /* of device 0, and of the last one */
 static CUstream stream;
@@ -72,11 +72,20 @@ static void use(CUdeviceptr memory)
 	NEED(cuMemsetD8Async(memory, 1, BYTES, stream));
 }
 
-/* Given back by a thread without a context. */
+/* Given back by a thread without a context: memory of the device and of the host. */
 static void *elsewhere(void *unused)
 {
+	sim_calls_fn *calls;
+	unsigned long before;
+
+	*(void **)&calls = sim_find("sim_calls");
+	before = calls("cuMemFreeHost");
 	trim();
 	undisturbed("a thread without a context", NULL);
+	if (second == first && calls("cuMemFreeHost") == before) {
+		printf("a thread without a context gives no memory of the host back\n");
+		wrong = true;
+	}
 	return unused;
 }
 
@@ -84,17 +93,42 @@ static void given_back(void)
 {
 	CUdeviceptr memory;
 	pthread_t thread;
+	void *host;
 
 	NEED(cuMemAlloc_v2(&memory, BYTES));
 	NEED(cuMemFree_v2(memory));
 	NEED(cuCtxSynchronize());
 	trim();
 	undisturbed("given back", first);
+	NEED(cuMemHostAlloc(&host, BYTES, 0));
+	NEED(cuMemFreeHost(host));
 	NEED(cuMemAlloc_v2(&memory, BYTES));
 	NEED(cuMemFree_v2(memory));
 	NEED(cuCtxSynchronize());
 	if (pthread_create(&thread, NULL, elsewhere, NULL) != 0 || pthread_join(thread, NULL) != 0)
 		exit(2);
+}
+
+/* Free pieces serve a large request at addresses of its own, which are given back, too. */
+static void stitched(void)
+{
+	CUdeviceptr pieces[PIECES], live[PIECES], large;
+
+	for (unsigned i = 0; i < PIECES; i++) {
+		NEED(cuMemAlloc_v2(&pieces[i], BYTES));
+		NEED(cuMemAlloc_v2(&live[i], BYTES));
+	}
+	for (unsigned i = 0; i < PIECES; i++)
+		NEED(cuMemFree_v2(pieces[i]));
+	NEED(cuCtxSynchronize());
+	NEED(cuMemAlloc_v2(&large, PIECES * BYTES));
+	undisturbed("stitched", first);
+	NEED(cuMemFree_v2(large));
+	NEED(cuCtxSynchronize());
+	trim();
+	undisturbed("given back in pieces", first);
+	for (unsigned i = 0; i < PIECES; i++)
+		NEED(cuMemFree_v2(live[i]));
 }
 
 /* The driver lacks memory, and the shim waits for what was freed before it gives it back. */
@@ -168,9 +202,8 @@ static void freed_elsewhere(void)
 }
 
 /* Events that were made for a fence that failed are used for the next. */
-static void fences_fail(void)
+static void fences_fail(const char *function)
 {
-	static const char *const function = "cuCtxRecordEvent";
 	sim_fault_arm_fn *fault_arm;
 	sim_held_fn *held;
 	size_t before = 0;
@@ -194,13 +227,14 @@ static void fences_fail(void)
 			before = held(SIM_HELD_EVENTS);
 	}
 	if (held(SIM_HELD_EVENTS) > before + 2) {
-		printf("fences that failed keep %zu events\n", held(SIM_HELD_EVENTS) - before);
+		printf("fences that failed in %s keep %zu events\n", function, held(SIM_HELD_EVENTS) - before);
 		wrong = true;
 	}
 }
 
 int main(int argc, char **argv)
 {
+	void (*check_fences)(void);
 	CUmodule module;
 	int devices;
 
@@ -216,8 +250,13 @@ int main(int argc, char **argv)
 	NEED(cuModuleLoadData(&module, "simulated"));
 	NEED(cuModuleGetFunction(&kernel, module, "sim_delay"));
 	given_back();
+	stitched();
 	waited_for();
 	freed_elsewhere();
-	fences_fail();
+	fences_fail("cuCtxRecordEvent");
+	fences_fail("cuCtxPushCurrent_v2");
+	*(void **)&check_fences = dlsym(RTLD_DEFAULT, "gpushim_check_fences"); /* of the checking build */
+	if (check_fences != NULL)
+		check_fences();
 	return wrong;
 }

@@ -364,6 +364,32 @@ static void many_streams_and_fences(void **state)
 	bench_close(bench);
 }
 
+/* What the request may have of one segment serves it, whatever is beside it in the segment before. */
+static void a_run_begins_with_its_segment(void **state)
+{
+	struct gsa_options options = fake_options();
+	struct bench *bench;
+	uint64_t before, first, last;
+
+	(void)state;
+	options.expandable = false;
+	bench = bench_open(options, GIB);
+	before = take(bench, 4 * MIB, 1);
+	give(bench, take(bench, 8 * MIB, 2), 2);
+	gsa_trim(bench->allocator, UINT64_MAX);
+	first = take(bench, 4 * MIB, 2);
+	last = take(bench, 4 * MIB, 1);
+	assert_int_equal(first, before + 4 * MIB);
+	assert_int_equal(last, first + 4 * MIB);
+	give(bench, first, 2);
+	gsa_trim(bench->allocator, UINT64_MAX);
+	fake_submit(&bench->fake, 1);
+	give(bench, before, 1);
+	give(bench, last, 1);
+	assert_int_equal(take(bench, 8 * MIB, 1), first);
+	bench_close(bench);
+}
+
 /* Another thread is about to record on the stream, whose handle it has read, when the program destroys the stream. The
  * end of the stream must wait for that, or the fence is recorded on whatever has the handle next. */
 struct late_record {
@@ -467,6 +493,7 @@ int main(void)
 	    {"pieces of a stream meet", pieces_of_a_stream_meet, NULL, NULL, NULL},
 	    {"fences of a stream are few", fences_of_a_stream_are_few, NULL, NULL, NULL},
 	    {"many streams and fences", many_streams_and_fences, NULL, NULL, NULL},
+	    {"a run begins with its segment", a_run_begins_with_its_segment, NULL, NULL, NULL},
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -82,8 +82,10 @@ static void idle_memory_serves_again(void **state)
 	(void)state;
 	give_host(cache, first);
 	assert_int_equal(take_host(cache, 8 * MIB), first);
+	assert_int_equal(gsa_pinned_free(cache->pinned, first + 8), GS_E_NOT_FOUND);
 	give_host(cache, first);
 	gsa_pinned_idle(cache->pinned, gsa_pinned_mark(cache->pinned));
+	assert_false(gsa_pinned_quiet(cache->pinned));
 	calls = cache->fake.call_count;
 	assert_int_equal(take_host(cache, 8 * MIB - 100), first);
 	assert_int_equal(cache->fake.call_count, calls);

@@ -184,6 +184,30 @@ static void part_of_it_is_new_where_they_are_not_enough(void **state)
 	bench_close(bench);
 }
 
+/* The large pool is stitched for large requests only. */
+static void a_small_request_takes_new_memory(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t live[PIECES];
+	uint64_t large, small;
+
+	(void)state;
+	pieces(bench, live, true);
+	large = take(bench, ALL_BYTES, 1);
+	give(bench, large, 1);
+	small = take(bench, 100 * KIB, 1);
+	assert_true(small < large || small >= large + ALL_BYTES);
+	bench_close(bench);
+
+	bench = bench_open(fake_options(), GIB);
+	pieces(bench, live, false);
+	take(bench, ALL_BYTES, 2);
+	fake_finish(&bench->fake, 1);
+	take(bench, 100 * KIB, 1);
+	assert_int_equal(bench_stats(bench)->stitches, 0);
+	bench_close(bench);
+}
+
 static void fixed_segments_are_not_stitched(void **state)
 {
 	struct gsa_options options = fake_options();
@@ -485,6 +509,7 @@ int main(void)
 	    cmocka_unit_test(own_pending_memory_is_enough),
 	    cmocka_unit_test(memory_that_is_not_known_to_be_idle_stays),
 	    cmocka_unit_test(part_of_it_is_new_where_they_are_not_enough),
+	    cmocka_unit_test(a_small_request_takes_new_memory),
 	    cmocka_unit_test(fixed_segments_are_not_stitched),
 	    cmocka_unit_test(stitching_is_paid_for),
 	    cmocka_unit_test(trim_gives_back_what_was_stitched),
