@@ -43,19 +43,30 @@ UNITS = {
     "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
                   "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
                   "allocator_stitch", "allocator_purge", "allocator_pinned"],
-    "shim/core": ["core_order", "core_stream", "core_conf", "watch_live"],
+    "shim/core": ["core_order", "core_stream", "wrap_context", "core_conf", "watch_live"],
+    "shim/wrap": ["wrap_context"],
 }
+# What is likeliest to see a mutant of a file, or of a hook whose name begins so.
 NEAR = {
+    "": [],
     "allocator/pinned.c": ["unit allocator_pinned"],
     "allocator/pinned_book.c": ["unit allocator_pinned"],
     "allocator/purge.c": ["unit allocator_purge"],
     "allocator/share.c": ["unit allocator_share"],
+    "allocator/stats.c": ["unit allocator_tags", "script preload/pool"],
     "allocator/stitch.c": ["unit allocator_stitch"],
-    "shim/core/host.c": ["script preload/pinned"],
+    "shim/core/device_ops.c": ["script preload/undisturbed", "program drv_context_again"],
+    "shim/core/host.c": ["script preload/undisturbed", "script preload/pinned"],
     "shim/core/purge.c": ["script preload/purge"],
     "shim/wrap/pool.c": ["script preload/pool"],
     "shim/wrap/quick.c": ["script preload/quick"],
     "shim/wrap/host.c": ["script preload/pinned"],
+    "cuPointer": ["program drv_pointer"],
+    "cuMem": ["program drv_pointer"],
+    "cuMemHost": ["script preload/pinned"],
+    "cuMemPool": ["script preload/pool"],
+    "cuDeviceSetMemPool": ["script preload/pool"],
+    "cuIpc": ["script preload/ipc"],
 }
 MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/undisturbed", "contexts",
          "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
@@ -86,7 +97,7 @@ def ladder(name):
     """Cheapest first, and first what is likeliest to see it."""
     kind, *rest = name.split(":")
     room = os.path.dirname(rest[0]) if kind in ("drop", "key") else kind
-    near = NEAR.get(rest[0], [])
+    near = NEAR[max((start for start in NEAR if rest[0].startswith(start)), key=len, default="")]
     units = near + ["unit " + unit for unit in UNITS.get(room, []) if "unit " + unit not in near]
     scripts = ["script " + script for script in SCRIPTS.get(room, [])]
     if kind == "class":
@@ -96,7 +107,7 @@ def ladder(name):
     if room == "allocator":
         return units + MIXES + ["torch"] + scripts
     if room == "shim/ipc":
-        return scripts
+        return ["script preload/undisturbed"] + scripts
     return units + MIXES + ["torch"] + rules() + scripts
 
 

@@ -1,6 +1,7 @@
 /* Contexts that come and go, also under the handle of one that is gone; what one of them had is nobody else's. Prints
  * what the memory of each holds. */
 #define __CUDA_API_VERSION_INTERNAL
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -76,9 +77,38 @@ static void again(void)
 	fprintf(stderr, "the same handle %u times\n", handles);
 }
 
+/* What waits for work of two contexts comes back when one of them has ended and another has its handle. */
+static void outlived(void)
+{
+	CUcontext lasting, passing, next;
+	CUdeviceptr memory, more, again;
+	CUstream stream;
+
+	NEED(cuCtxCreate_v2(&lasting, 0, 0));
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuCtxCreate_v2(&passing, 0, 0));
+	NEED(cuCtxSetCurrent(lasting));
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	NEED(cuMemsetD32Async(memory, 7, BYTES / 4, stream));
+	NEED(cuMemFree_v2(memory));
+	NEED(cuMemAlloc_v2(&more, BYTES));
+	NEED(cuCtxDestroy_v2(passing));
+	NEED(cuCtxCreate_v2(&next, 0, 0));
+	NEED(cuCtxSetCurrent(lasting));
+	NEED(cuStreamSynchronize(stream));
+	NEED(cuMemAlloc_v2(&again, BYTES));
+	if (dlsym(RTLD_DEFAULT, "gpushim_stats") != NULL && again != memory && more != memory)
+		printf("what was freed does not come back\n");
+	if (next != passing)
+		printf("another handle\n");
+	NEED(cuCtxDestroy_v2(next));
+	NEED(cuCtxDestroy_v2(lasting));
+}
+
 int main(void)
 {
 	NEED(cuInit(0));
+	outlived();
 	lent();
 	again();
 	return 0;

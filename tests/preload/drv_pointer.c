@@ -152,6 +152,7 @@ int main(void)
 	static const size_t sizes[] = {1000, 1u << 20, 5u << 20};
 	CUdeviceptr block, again;
 	uint64_t id, later;
+	unsigned on = 1;
 	CUdevice device;
 
 	if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS ||
@@ -163,7 +164,10 @@ int main(void)
 			return 1;
 		ask_all("cuMemAlloc", block, sizes[i]);
 		id = buffer_id(block);
-		if (cuMemFree_v2(block) != CUDA_SUCCESS || cuMemAlloc_v2(&again, sizes[i]) != CUDA_SUCCESS)
+		if (cuMemFree_v2(block) != CUDA_SUCCESS)
+			return 1;
+		printf("freed: set %d\n", cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, block));
+		if (cuMemAlloc_v2(&again, sizes[i]) != CUDA_SUCCESS)
 			return 1;
 		later = buffer_id(again);
 		printf("a new allocation has %s buffer id\n", id != later ? "a new" : "the same");

@@ -21,6 +21,7 @@ END
 same 'each call answers as without' "$programs/drv_kinds"
 is 'each allocation is served or noted' "$(kinds)" 'block 1001, block 1004, block 1005, block 1006, block 1007, '`
 	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003'
+is 'the device is called what it is' "$(snapshot get devices 0 name)" 'Simulated GPU'
 same 'each call answers as without, frees too' "$programs/drv_kinds" free
 is 'each free is noted' "$(kinds)" ''
 GPUSHIM_ALLOC_CONF=backend:off same 'backend:off' "$programs/drv_kinds"

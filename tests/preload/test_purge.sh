@@ -17,6 +17,9 @@ is 'not before' "$(held purge_ms:100000 64 8 500)" '64 MiB held, '
 is 'nor with purge_ms:0' "$(held purge_ms:0 64 8 500)" '64 MiB held, '
 is 'where the device is low it is given back at once' "$(held purge_ms:0 980 8 30000)" '0 MiB held, '
 
+is 'also in a context of its own' "$(held purge_ms:0 980 8 30000 first)" '0 MiB held, '
+is 'and while another context is current, which stays so' "$(held purge_ms:0 980 8 30000 then)" '0 MiB held, '
+
 # A second process on the same device gets what the first does not want any more.
 SIM_SHARED=$folder/shared GPUSHIM_ALLOC_CONF=purge_ms:300,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" \
 	"$programs/rt_purge" 600 8 30000 >"$folder/first" &
