@@ -421,10 +421,11 @@ static void op_fence_drop(void *user, uint64_t token)
 
 void gs_fences_check(const uint64_t *fences, size_t count)
 {
-	const struct fence_pool *all = &fence_pool;
+	const struct fence_pool *all;
 	size_t events = 0;
 
 	gsb_lock_acquire(&fence_lock);
+	all = pool();
 	for (size_t i = 0; i < count; i++)
 		for (const struct pooled_event *event = ((const struct fence *)(uintptr_t)fences[i])->events;
 		     event != NULL; event = event->next)

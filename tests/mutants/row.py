@@ -1,4 +1,6 @@
 """One line of the table: a mutant and what became of it."""
+import re
+
 EQUIVALENT = "equivalent"
 UNFINISHED = "UNFINISHED"
 
@@ -10,6 +12,20 @@ class Row:
     def show(self):
         row = (self.name, self.caught or "NOT CAUGHT", self.seed, self.seconds, self.why)
         print("%-44s %-34s %4s %6.1f s  %s\n" % row, end="", flush=True) # whole, whoever else prints
+
+
+def caught_by(path, names):
+    """By mutant, the check that caught it as a table shown earlier says."""
+    with open(path) as file:
+        lines = file.read().splitlines()
+    found = {}
+    for name in names:
+        start = "%-44s " % name
+        for line in lines:
+            match = re.match(r"(\S+(?: \S+)*) +\S+ +[0-9.]+ s  ", line[len(start):]) if line.startswith(start) else None
+            if match and match.group(1) not in ("NOT CAUGHT", UNFINISHED, EQUIVALENT):
+                found[name] = match.group(1)
+    return found
 
 
 def settled(path, names):

@@ -2,7 +2,7 @@
 """Planted bugs are caught: builds each mutant and puts it to its checks until one fails.
 
     tests/mutants/run.py [--only PATTERN] [--hand] [--generated] [--sample] [--list] [--quick]
-                         [--prepare | --built] [--jobs N] [--limit SECONDS] [--after FILE]
+                         [--prepare | --built] [--jobs N] [--limit SECONDS] [--after FILE] [--first FILE]
 
 --list only shows them, and whether each applies. Otherwise prints a row for each mutant as it is done, and at last
 "N mutants, N caught". Ends with 0 if all that are not known to be equivalent were caught, with 1 if one was not or is
@@ -13,7 +13,8 @@ Of the generated ones, --jobs N checks N at a time (default: as many as there ar
 checks out. They alone can be checked on another machine, without a compiler: --prepare builds all that they need and checks
 none; --built takes a copy of the sources and of build/ as it is, and builds nothing; races are looked for only where neither
 is asked for. --limit ends all checks when
-SECONDS have passed; --after leaves out the mutants that a table printed earlier has settled."""
+SECONDS have passed; --after leaves out the mutants that a table printed earlier has settled; --first begins with the check
+that caught a mutant as such a table says."""
 import argparse
 import fnmatch
 import os
@@ -24,7 +25,7 @@ import time
 import generate
 import hand
 from checks import Checks, OutOfTime, seed_of
-from row import EQUIVALENT, UNFINISHED, Row, settled
+from row import EQUIVALENT, UNFINISHED, Row, caught_by, settled
 from tree import TOP, BuildError, Tree
 
 SAMPLE = ["free-is-idle-at-once", "lock-order-inverted", "replay-stale-argument"]
@@ -99,6 +100,10 @@ def run_generated(options):
         names = [name for name in names if name not in settled(options.after, names)]
     ladders = {name: [text for text in generate.ladder(name) if not (options.quick and generate.is_long(text))]
                for name in names}
+    if options.first:
+        known = caught_by(options.first, names)
+        ladders = {name: list(dict.fromkeys([known[name]] + texts)) if known.get(name) in texts else texts
+                   for name, texts in ladders.items()}
     if not (options.prepare or options.built):
         ladders = {name: texts + generate.races(name) for name, texts in ladders.items()}
     for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
@@ -134,6 +139,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--after")
+    parser.add_argument("--first")
     options = parser.parse_args()
     hands = options.hand or options.sample or not options.generated
     generated = options.generated or not (options.hand or options.sample)

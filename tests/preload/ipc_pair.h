@@ -78,6 +78,16 @@ static inline void skip(void)
 	exit(SKIPPED);
 }
 
+/* The thread captures in the mode that it had in the beginning. */
+static inline void same_mode(void)
+{
+	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+
+	CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+	CHECK(mode == cudaStreamCaptureModeGlobal);
+	CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
 static inline unsigned char pattern(size_t at, unsigned seed)
 {
 	return (unsigned char)((at * 2654435761u >> 11) + seed * 37u);

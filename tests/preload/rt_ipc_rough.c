@@ -153,6 +153,7 @@ static void pending_importer(void)
 	CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	CUDA(cudaMemcpyAsync(copy, block, 4 * MIB, cudaMemcpyDeviceToDevice, stream));
 	CUDA(cudaIpcCloseMemHandle(block));
+	same_mode();
 	CUDA(cudaStreamSynchronize(stream));
 	CHECK(holds(copy, 4 * MIB, 11));
 	tell_ready();
@@ -209,7 +210,9 @@ static void reset_importer(void)
 	CUDA(cudaIpcCloseMemHandle(block));
 	before = fd_count();
 	CUDA(ipc_open(&block, handle));
+	same_mode();
 	CUDA(cudaDeviceReset());
+	same_mode();
 	CHECK(fd_count() <= before);
 	CUDA(ipc_open(&block, handle));
 	CHECK(holds(block, BLOCK_BYTES, 4));
