@@ -201,6 +201,7 @@ GS_EXPORT int dlclose(void *handle)
 	int result;
 
 	gs_lookup_init();
+	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
 	result = real_dlclose(handle);
 	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
 	return result;
