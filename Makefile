@@ -46,7 +46,7 @@ lib_obj     := $(lib_src:%.c=$(O)/obj/%.o) $(lib_asm:%.S=$(O)/obj/%.o)
 check_obj   := $(lib_src:%.c=$(O)/check/%.o) $(lib_asm:%.S=$(O)/check/%.o)
 # What runs in every allocation and free is optimized as one piece.
 hot_src     := $(wildcard allocator/*.c) $(addprefix shim/,base/lock.c base/slab.c core/device.c core/order.c \
-  core/stream.c core/thread.c api/runtime.c api/entry_runtime.c wrap/quick.c watch/note.c)
+  core/stream.c core/thread.c stack/key.c watch/launch.c wrap/launch.c api/runtime.c api/entry_runtime.c wrap/quick.c watch/note.c)
 ifeq ($(SAN),)
 $(hot_src:%.c=$(O)/obj/%.o): OPTIMIZE := -O3 -flto=auto
 endif

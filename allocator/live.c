@@ -34,7 +34,8 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 	};
 }
 
-static void enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
+void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
+		    struct gsa_block_info *ret_info)
 {
 	uint64_t free_bytes;
 
@@ -43,7 +44,7 @@ static void enter(struct gsa *allocator, struct gsa_block *block, const struct g
 	block->owner = request->owner;
 	block->pool = request->pool;
 	block->serial = ++allocator->alloc_serial;
-	block->time_ns = request->time_ns != 0 ? request->time_ns : allocator->ops.now_ns(allocator->device);
+	block->time_ns = allocator->ops.now_ns(allocator->device);
 	block->stream_id = request->stream != NULL ? request->stream->id : 0;
 	block->origin = request->origin;
 	block->stack = request->stack;
@@ -53,12 +54,6 @@ static void enter(struct gsa *allocator, struct gsa_block *block, const struct g
 	if (free_bytes < allocator->least_free_bytes)
 		allocator->least_free_bytes = free_bytes;
 	allocator->stats.allocs++;
-}
-
-void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
-		    struct gsa_block_info *ret_info)
-{
-	enter(allocator, block, request);
 	gsa_live_describe(block, ret_info);
 }
 
@@ -70,7 +65,7 @@ void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
 	allocator->stats.frees++;
 }
 
-int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
+int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error = gsa_live_reserve(allocator);
 	struct gsa_block *block;
@@ -80,19 +75,8 @@ int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa
 	block = gsa_fit_take(allocator, want);
 	if (block == NULL)
 		return GS_E_NOT_FOUND;
-	enter(allocator, block, want->request);
-	*ret_block = block;
+	gsa_live_enter(allocator, block, want->request, ret_info);
 	return GS_OK;
-}
-
-int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
-{
-	struct gsa_block *block;
-	int error = gsa_live_take(allocator, want, &block);
-
-	if (error == GS_OK)
-		gsa_live_describe(block, ret_info);
-	return error;
 }
 
 /* The block that contains the address, whatever its state; NULL. */

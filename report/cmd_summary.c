@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/command.h"
+#include "report/errors.h"
 #include "report/finding.h"
 #include "report/torch.h"
 
@@ -330,6 +331,7 @@ static void summary_json(const char *path, const struct gsr_model *model, struct
 	cJSON_AddItemToObject(object, "recording", cJSON_Duplicate(model->recording, true));
 	cJSON_AddItemToObject(object, "out_of_memory", failure_json(model, places));
 	cJSON_AddItemToObject(object, "devices", cJSON_Duplicate(model->devices, true));
+	cJSON_AddItemToObject(object, "errors", gsr_errors_json(places, model));
 	cJSON_AddItemToObject(object, "pytorch", torch_json(torch));
 	cJSON_AddItemToObject(object, "live_totals", cJSON_Duplicate(model->live_totals, true));
 	cJSON_AddItemToObject(object, "functions", cJSON_Duplicate(model->functions, true));
@@ -366,6 +368,7 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 		gsr_print_title(path, model);
 		process_print(model);
 		failure_print(model, places);
+		gsr_errors_print(places, model, 8);
 		cJSON_ArrayForEach(device, model->devices) device_print(device);
 		torch_print(model, &torch);
 		totals_print(model);

@@ -305,19 +305,23 @@ static int version_read(struct gsr_scan *scan, const char *key)
 	return 0;
 }
 
-/* Sections that the first files of this schema do not have. */
-static bool came_later(unsigned id)
+static bool may_lack(const char *section)
 {
-	return id == GS_SNAP_TABLE_waits;
+	static const char *const later[] = {GS_SNAP_LATER_SECTIONS};
+
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+		if (strcmp(section, later[i]) == 0)
+			return true;
+	return false;
 }
 
 static int sections_check(struct gsr_scan *scan, const struct gsr_model *model)
 {
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (model->tables[id].column[0] == NULL && !came_later(id))
+		if (model->tables[id].column[0] == NULL && !may_lack(tables[id].key))
 			return gsr_scan_fail(scan, "there is no section \"%s\"", tables[id].key);
 #define CHECK_OBJECT(object, is_list)                                                                                  \
-	if (model->object == NULL)                                                                                     \
+	if (model->object == NULL && !may_lack(#object))                                                               \
 		return gsr_scan_fail(scan, "there is no section \"%s\"", #object);
 	GS_SNAP_OBJECTS(CHECK_OBJECT)
 #undef CHECK_OBJECT

@@ -79,6 +79,15 @@ enum gs_snap_kind {
 	X(waits, longest_ns, COUNT, "longest one")									\
 	X(waits, size_bytes, COUNT, "bytes copied")
 
+#define GS_SNAP_COLUMNS_launches(X)                                                                                    \
+	X(launches, kind, NAME, "kernel, graph, copy or set")                                                          \
+	X(launches, state, NAME, "open, done, captured or refused")                                                    \
+	X(launches, name, STRING, "the kernel as its module names it; otherwise the function that was called")         \
+	X(launches, stream, COUNT, "stream id; 0 = none or unknown")                                                   \
+	X(launches, stack, STACK, "where; the outer frames may be of an earlier launch")                               \
+	X(launches, thread, COUNT, "kernel thread id")                                                                 \
+	X(launches, time_ns, SIGNED, "when the call had returned")
+
 #define GS_SNAP_COLUMNS_stacks(X)                                                                                      \
 	X(stacks, parent, STACK, "the caller's stack; always a smaller number")                                        \
 	X(stacks, frame, FRAME, "innermost frame")
@@ -100,7 +109,7 @@ enum gs_snap_kind {
 
 /* In the order of the file: rows may refer only to what is written later, so that a table never points at something
  * that came into being after it was written. */
-#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(waits) X(stacks) X(frames) X(modules)
+#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(stacks) X(frames) X(modules)
 
 /* Types of the keys of objects. DECIMAL: string of decimal digits; LIST: list of texts. */
 enum gs_snap_type {
@@ -170,10 +179,23 @@ enum gs_snap_type {
 	X(threads, tid, COUNT, "kernel thread id")                                                                     \
 	X(threads, name, TEXT, "name; only threads alive at the writing")
 
+#define GS_SNAP_KEYS_errors(X)                                                                                         \
+	X(errors, code, COUNT, "CUresult")                                                                             \
+	X(errors, name, TEXT, "of the code")                                                                           \
+	X(errors, function, TEXT, "whose call returned it first")                                                      \
+	X(errors, stack, COUNT, "row of stacks: where that call was made")                                             \
+	X(errors, thread, COUNT, "kernel thread id of that call")                                                      \
+	X(errors, time_ns, COUNT, "of that call")                                                                      \
+	X(errors, launches_lost, COUNT, "launches that may be to blame and are no longer in the log")
+
 /* Sections that are not tables: X(section, is a list of such objects). Beside them, schema is an integer and strings a
  * list of texts. */
 #define GS_SNAP_OBJECTS(X)                                                                                             \
-	X(meta, false) X(recording, false) X(devices, true) X(live_totals, true) X(functions, true) X(threads, true)
+	X(meta, false) X(recording, false) X(devices, true) X(live_totals, true) X(functions, true) X(threads, true) \
+	X(errors, true)
+
+/* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
+#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits"
 
 /* --- what follows from the lists --------------------------------------------------------------------------------- */
 

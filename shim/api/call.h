@@ -15,6 +15,7 @@
 struct gs_call {
 	enum gs_fn fn;
 	uint64_t start_ticks; /* 0: not timed */
+	uint64_t end_ticks;   /* of the driver's return, where a handler took the time; 0: gs_call_end takes it */
 	const void *caller;   /* return address of the entry */
 	struct gs_wait_call wait; /* of timed classes */
 };
@@ -24,7 +25,10 @@ bool gs_boot_ready(void);
 
 /* Work that may write host memory later was submitted: shim/core/order.c. */
 void gs_order_note_to_host(void);
-void gs_order_note_error(CUresult result);
+
+/* The call failed: shim/watch/sticky.c. */
+struct gs_call;
+void gs_sticky_look(const struct gs_call *call, CUresult result);
 
 /* Gives the memory that all devices hold free back to the driver: shim/core/device.c. */
 uint64_t gs_devices_trim(bool wait);
@@ -52,6 +56,7 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 		call->wait = (struct gs_wait_call){0};
 	if (call_class == GS_CLASS_SYNC && call->start_ticks != 0)
 		gs_wait_expect(call);
+	call->end_ticks = 0;
 	return true;
 }
 
@@ -68,10 +73,10 @@ static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum
 
 static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class, bool to_host)
 {
-	uint64_t end_ticks = call->start_ticks != 0 ? gs_ticks() : 0;
+	uint64_t end_ticks = call->end_ticks != 0 ? call->end_ticks : call->start_ticks != 0 ? gs_ticks() : 0;
 
 	if (__builtin_expect(result != CUDA_SUCCESS, 0))
-		gs_order_note_error(result);
+		gs_sticky_look(call, result);
 	if (to_host)
 		gs_order_note_to_host();
 	gs_counter_add(call->fn, end_ticks - call->start_ticks);

@@ -3,6 +3,7 @@
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/watch/launch.h"
 
 /* What a program gets that calls the driver where there is none. */
 #define NO_DRIVER CUDA_ERROR_NO_DEVICE
@@ -16,6 +17,16 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy)
 	if (call->start_ticks != 0)
 		gs_wait_copies(call, &copy);
 }
+
+/* Asynchronous copies and memsets are noted in the launch log. All of them have their stream last. */
+#define NOTED(call_class) (GS_CLASS_##call_class == GS_CLASS_COPY_ASYNC || GS_CLASS_##call_class == GS_CLASS_SET_ASYNC)
+#define NOTED_KIND(call_class) (GS_CLASS_##call_class == GS_CLASS_COPY_ASYNC ? GS_WORK_COPY : GS_WORK_SET)
+#define LAST(arguments) (0 GS_AFTER_COMMA arguments)
+#define LAST_STREAM(arguments) _Generic(LAST(arguments), CUstream: LAST(arguments), default: (CUstream)NULL)
+#pragma GCC diagnostic ignored "-Wunused-value"
+
+/* Copies that return when they are done, and not before all that the legacy stream waits for. */
+#define DONE(handler) (GS_FN_##handler == GS_FN_cuMemcpyDtoH_v2 || GS_FN_##handler == GS_FN_cuMemcpyAtoH_v2)
 
 #define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
 	GS_EXPORT CUresult symbol parameters                                                                           \
@@ -33,7 +44,11 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy)
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
 			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
-		gs_call_end(&call, result, GS_CLASS_##call_class, GS_TO_HOST_##call_class);                                                   \
+		if (NOTED(call_class))                                                                                 \
+			gs_launch_note(&call, NOTED_KIND(call_class), NULL, LAST_STREAM(arguments), result);           \
+		if (DONE(handler) && result == CUDA_SUCCESS)                                                           \
+			gs_launch_copied(&call);                                                                       \
+		gs_call_end(&call, result, GS_CLASS_##call_class, GS_TO_HOST_##call_class);                            \
 		return result;                                                                                         \
 	}
 #include "shim/api/driver.def"

@@ -58,6 +58,11 @@ void gs_counter_init(void)
 	atomic_store(&all_blocks, &shared_block);
 }
 
+const struct gs_counter_block *gs_counter_blocks(void)
+{
+	return atomic_load(&all_blocks);
+}
+
 static struct gs_counter_block *reuse_block(uint32_t tid)
 {
 	for (struct gs_counter_block *block = atomic_load(&all_blocks); block != NULL; block = block->next) {
@@ -128,6 +133,11 @@ uint64_t gs_ticks_to_ns(uint64_t ticks)
 	uint64_t passed_ns = gsb_os_now_ns() - start_ns;
 
 	return passed_ticks == 0 ? 0 : (uint64_t)((double)ticks * (double)passed_ns / (double)passed_ticks);
+}
+
+uint64_t gs_ticks_time_ns(uint64_t ticks)
+{
+	return ticks < start_ticks ? start_ns : start_ns + gs_ticks_to_ns(ticks - start_ticks);
 }
 
 void gs_counter_read(size_t index, struct gs_counter *ret_counter)

@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <x86intrin.h>
 
 #include "shim/api/fn.h"
-#include "shim/core/clock.h"
 #include "shim/core/thread.h"
+
+struct gs_launch_log;
 
 struct gs_counter_block {
 	struct {
@@ -21,17 +23,29 @@ struct gs_counter_block {
 		_Atomic uint64_t ticks;
 	} fn[GS_FN_COUNT];
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
+	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
 	struct gs_counter_block *next; /* in the list of all blocks */
 };
 
 /* The block of the calling thread: its own, or a shared last resort when the system has no pages. */
 struct gs_counter_block *gs_counter_block_take(void);
 
+/* All blocks, of threads that have ended too. */
+const struct gs_counter_block *gs_counter_blocks(void);
+
 /* Marks the start of time: called once, at start. */
 void gs_counter_init(void);
 
+static inline uint64_t gs_ticks(void)
+{
+	return __rdtsc();
+}
+
 /* By what the time-stamp counter and CLOCK_MONOTONIC did since the start; 0 in the first instant. */
 uint64_t gs_ticks_to_ns(uint64_t ticks);
+
+/* CLOCK_MONOTONIC in nanoseconds at those ticks. */
+uint64_t gs_ticks_time_ns(uint64_t ticks);
 
 static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
 {

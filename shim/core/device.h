@@ -36,9 +36,6 @@ struct gs_context;
  * NULL. */
 struct gs_device *gs_device_current(struct gs_context *ret_context);
 
-/* Allocations that name no pool come from the default one, or not. */
-void gs_device_set_pool(struct gs_device *device, bool is_default);
-
 /* A device that was used before, by ordinal; NULL otherwise. Makes no driver call. */
 struct gs_device *gs_device_used(CUdevice device);
 
@@ -85,7 +82,7 @@ CUcontext gs_context_primary(CUdevice device);
 /* The calling thread's current context, made known if it is not; false when there is none, or no room. */
 bool gs_context_current(struct gs_context *ret_context);
 
-/* Grows whenever a context has gone or more has become known of one: what was found out about it before may no longer
+/* Grows whenever a context has come or gone or more has become known of one: what was found out before may no longer
  * hold. */
 uint64_t gs_context_changes(void);
 

@@ -9,7 +9,6 @@
 #include "shim/base/log.h"
 #include "shim/base/os.h"
 #include "shim/base/slab.h"
-#include "shim/core/epoch.h"
 
 struct capture {
 	CUstream stream;
@@ -62,14 +61,12 @@ void gs_order_capture_begins(CUstream stream)
 	gsb_lock_release(&capture_lock);
 	if (capture == NULL)
 		gs_order_capture_lost();
-	gs_epoch_end();
 	await_zero(&inside_count);
 }
 
 void gs_order_capture_lost(void)
 {
 	atomic_store(&capture_lost, true);
-	gs_epoch_end();
 	gsb_log_once(GSB_LOG_INFO, "a stream capture cannot be followed: memory comes from the driver from now on");
 }
 
@@ -80,7 +77,6 @@ static void capture_drop(struct capture **link)
 	*link = capture->next;
 	gsb_slab_give(&capture_slab, capture);
 	atomic_fetch_sub(&capture_count, 1);
-	gs_epoch_end();
 }
 
 void gs_order_capture_ended(CUstream stream)
@@ -96,10 +92,18 @@ void gs_order_capture_ended(CUstream stream)
 	gsb_lock_release(&capture_lock);
 }
 
+/* Newer than the oldest header that we build with. */
+#define ERROR_CONTAINED 226
+#define ERROR_TENSOR_MEMORY_LEAK 721
+
 bool gs_order_breaks(CUresult result)
 {
-	switch (result) {
+	switch ((int)result) {
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case ERROR_CONTAINED:
+	case ERROR_TENSOR_MEMORY_LEAK:
+	case CUDA_ERROR_EXTERNAL_DEVICE:
 	case CUDA_ERROR_ILLEGAL_ADDRESS:
 	case CUDA_ERROR_LAUNCH_TIMEOUT:
 	case CUDA_ERROR_ASSERT:
@@ -117,10 +121,8 @@ bool gs_order_breaks(CUresult result)
 
 void gs_order_note_error(CUresult result)
 {
-	if (!gs_order_breaks(result))
-		return;
-	atomic_store(&broken, true);
-	gs_epoch_end();
+	if (gs_order_breaks(result))
+		atomic_store(&broken, true);
 }
 
 bool gs_order_broken(void)
@@ -133,7 +135,6 @@ void gs_order_context_gone(CUcontext context)
 	struct capture **link;
 
 	atomic_store(&broken, false);
-	gs_epoch_end();
 	gsb_lock_acquire(&capture_lock);
 	link = capture_list();
 	while (*link != NULL) {
@@ -249,10 +250,8 @@ bool gs_order_blind(void)
 
 void gs_order_lost_sight(const char *how)
 {
-	if (atomic_exchange(&blind, true))
-		return;
-	gs_epoch_end();
-	gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
+	if (!atomic_exchange(&blind, true))
+		gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
 }
 
 void gs_order_reset_locks(void)

@@ -23,4 +23,7 @@ bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, boo
  * Likewise before a context ends; that it has ended is told by gs_context_changes. */
 void gs_stream_ends(void);
 
+/* Grows with each of these. */
+uint64_t gs_stream_endings(void);
+
 #endif

@@ -111,6 +111,34 @@ static int gather_live(struct gs_gathered *gathered, const struct gs_snapshot_so
 	return settled < 0 ? settled : 0;
 }
 
+static void launches_keep_open(struct gs_rows *rows)
+{
+	struct gs_launch *launches = rows->rows;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (launches[i].state == GS_WORK_OPEN)
+			launches[kept++] = launches[i];
+	rows->count = kept;
+}
+
+static int gather_launches(struct gs_gathered *gathered, const struct gs_snapshot_source *source)
+{
+	struct gs_rows *rows = &gathered->launches;
+	struct gs_sticky_error error;
+	int settled;
+
+	do {
+		rows->count = source->launch_read(rows->rows, rows->capacity, NULL);
+		settled = rows_settle(rows);
+	} while (settled == 0);
+	if (settled < 0)
+		return settled;
+	if (!source->error_read(&error))
+		launches_keep_open(rows);
+	return 0;
+}
+
 static int gather_threads(struct gs_gathered *gathered, const struct gs_snapshot_source *source)
 {
 	int settled;
@@ -150,10 +178,11 @@ int gs_gather(struct gs_gathered *gathered, const struct gs_snapshot_source *sou
 	    .blocks.row_bytes = sizeof(struct gs_block_row),
 	    .live.row_bytes = sizeof(struct gs_live),
 	    .events.row_bytes = sizeof(struct gs_event),
+	    .launches.row_bytes = sizeof(struct gs_launch),
 	    .threads.row_bytes = sizeof(struct gs_snapshot_thread),
 	};
 	if (gather_events(gathered, source) == 0 && gather_blocks(gathered, source) == 0 &&
-	    gather_live(gathered, source) == 0 && gather_threads(gathered, source) == 0)
+	    gather_live(gathered, source) == 0 && gather_launches(gathered, source) == 0 && gather_threads(gathered, source) == 0)
 		return 0;
 	gs_gather_drop(gathered);
 	return GS_E_NO_HOST_MEMORY;
@@ -165,5 +194,6 @@ void gs_gather_drop(struct gs_gathered *gathered)
 	rows_drop(&gathered->blocks);
 	rows_drop(&gathered->live);
 	rows_drop(&gathered->events);
+	rows_drop(&gathered->launches);
 	rows_drop(&gathered->threads);
 }

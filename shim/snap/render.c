@@ -33,6 +33,11 @@ GS_SNAP_TABLES(COLUMNS)
 							  .names = (names_function),                                   \
 							  .user = render})
 
+static uint64_t since_start(const struct render *render, uint64_t time_ns)
+{
+	return time_ns - render->process->start_monotonic_ns;
+}
+
 /* --- objects ----------------------------------------------------------------------------------------------------- */
 
 static void meta_out(const struct render *render, const char *reason)
@@ -218,12 +223,27 @@ static void threads_out(const struct render *render)
 	gs_json_array_end(json);
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t since_start(const struct render *render, uint64_t time_ns)
+static void errors_out(const struct render *render)
 {
-	return time_ns - render->process->start_monotonic_ns;
+	struct gs_json *json = render->json;
+	struct gs_sticky_error error;
+
+	gs_json_array_begin(json, "errors");
+	if (render->source->error_read(&error)) {
+		gs_json_object_begin(json, NULL);
+		gs_json_count(json, GS_KEY(errors, code), (uint64_t)error.result);
+		gs_json_text(json, GS_KEY(errors, name), error.name);
+		gs_json_text(json, GS_KEY(errors, function), error.function);
+		gs_json_count(json, GS_KEY(errors, stack), error.stack);
+		gs_json_count(json, GS_KEY(errors, thread), error.thread);
+		gs_json_count(json, GS_KEY(errors, time_ns), since_start(render, error.time_ns));
+		gs_json_count(json, GS_KEY(errors, launches_lost), error.lost);
+		gs_json_object_end(json);
+	}
+	gs_json_array_end(json);
 }
+
+/* --- tables ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t segments_cell(const void *user, size_t row, unsigned column)
 {
@@ -374,6 +394,48 @@ static struct gs_names events_names(unsigned column)
 	return NAMES(types);
 }
 
+static uint64_t launches_cell(const void *user, size_t row, unsigned column)
+{
+	const struct render *render = user;
+	const struct gs_launch *launch = (const struct gs_launch *)render->gathered->launches.rows + row;
+
+	switch ((enum gs_snap_launches)column) {
+	case GS_SNAP_launches_kind:
+		return launch->kind;
+	case GS_SNAP_launches_state:
+		return launch->state;
+	case GS_SNAP_launches_name:
+		return launch->name;
+	case GS_SNAP_launches_stream:
+		return launch->stream;
+	case GS_SNAP_launches_stack:
+		return launch->stack;
+	case GS_SNAP_launches_thread:
+		return launch->thread;
+	case GS_SNAP_launches_time_ns:
+		return since_start(render, launch->time_ns);
+	case GS_SNAP_launches_COLUMNS:
+		break;
+	}
+	return 0;
+}
+
+static struct gs_names launches_names(unsigned column)
+{
+	static const char *const kinds[] = {
+#define KIND_NAME(name, key, text) key,
+	    GS_WORK_KINDS(KIND_NAME)
+#undef KIND_NAME
+	};
+	static const char *const states[] = {
+#define STATE_NAME(name, key, text) key,
+	    GS_WORK_STATES(STATE_NAME)
+#undef STATE_NAME
+	};
+
+	return column == GS_SNAP_launches_kind ? NAMES(kinds) : NAMES(states);
+}
+
 static uint64_t waits_cell(const void *user, size_t row, unsigned column)
 {
 	const struct render *render = user;
@@ -499,10 +561,12 @@ void gs_render(struct gs_json *json, const char *reason, const struct gs_snapsho
 	live_totals_out(render);
 	functions_out(render);
 	threads_out(render);
+	errors_out(render);
 	TABLE(segments, gathered->segments.count, segments_cell, segments_names);
 	TABLE(blocks, gathered->blocks.count, blocks_cell, blocks_names);
 	TABLE(live, gathered->live.count, live_cell, live_names);
 	TABLE(events, gathered->events.count, events_cell, events_names);
+	TABLE(launches, gathered->launches.count, launches_cell, launches_names);
 	TABLE(waits, source->wait_count(), waits_cell, waits_names);
 	TABLE(stacks, source->stack_count(), stacks_cell, NULL);
 	TABLE(frames, source->frame_count(), frames_cell, frames_names);

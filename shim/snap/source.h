@@ -9,8 +9,10 @@
 #include "shim/core/device.h"
 #include "shim/snap/process.h"
 #include "shim/stack/stack.h"
+#include "shim/watch/launch.h"
 #include "shim/watch/live.h"
 #include "shim/watch/ring.h"
+#include "shim/watch/sticky.h"
 #include "shim/watch/wait.h"
 
 struct gs_snapshot_source {
@@ -46,6 +48,10 @@ struct gs_snapshot_source {
 	const char *(*string_read)(uint32_t string);
 	void (*module_read)(uint32_t module, struct gs_module *ret_module);
 	void (*stack_counters)(struct gs_stack_counters *ret_counters);
+
+	/* shim/watch/launch.h, shim/watch/sticky.h */
+	size_t (*launch_read)(struct gs_launch *launches, size_t capacity, uint64_t *ret_lost);
+	bool (*error_read)(struct gs_sticky_error *ret_error);
 
 	/* shim/core/counter.h */
 	size_t (*counter_count)(void);

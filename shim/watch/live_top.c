@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "shim/stack/stack.h"
+#include "shim/watch/place.h"
 
 #define SUMS 512u
 #define SHOWN 3
@@ -54,57 +54,6 @@ static void visit_live(void *user, enum gsa_block_state state, const struct gsa_
 	}
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
-static bool starts(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* On the way from the program to the driver: the runtime, and the shim. */
-static bool is_between(uint32_t module)
-{
-	struct gs_module read;
-	const char *name;
-
-	gs_module_read(module, &read);
-	name = base_of(gs_string_read(read.path));
-	return starts(name, "libcuda") || starts(name, "libgpushim");
-}
-
-/* The innermost Python frame, else the innermost native one of the program. */
-static void add_place(struct gsb_text *text, uint32_t stack)
-{
-	struct gs_frame innermost = {.kind = GS_FRAME_NONE};
-	struct gs_module module;
-
-	while (stack != 0) {
-		struct gs_frame frame;
-		uint32_t number;
-
-		gs_stack_read(stack, &stack, &number);
-		gs_frame_read(number, &frame);
-		if (frame.kind == GS_FRAME_PYTHON) {
-			gsb_text_add(text, "%s:%u (%s)", base_of(gs_string_read(frame.file)), frame.line,
-				     gs_string_read(frame.function));
-			return;
-		}
-		if (innermost.kind == GS_FRAME_NONE && frame.file != 0 && !is_between(frame.file))
-			innermost = frame;
-	}
-	if (innermost.kind != GS_FRAME_NATIVE) {
-		gsb_text_add(text, "an unknown place");
-		return;
-	}
-	gs_module_read(innermost.file, &module);
-	gsb_text_add(text, "%s+0x%llx", base_of(gs_string_read(module.path)), (unsigned long long)innermost.offset);
-}
-
 void gs_live_top_add_places(struct gsb_text *text, struct gsa *allocator)
 {
 	const struct gsa_visitor visitor = {.block = visit_live};
@@ -122,7 +71,7 @@ void gs_live_top_add_places(struct gsb_text *text, struct gsa *allocator)
 		gsb_text_add(text, shown == 0 ? "; most of it " : ", ");
 		gsb_text_add_bytes(text, most->bytes);
 		gsb_text_add(text, " in %u blocks by ", most->count);
-		add_place(text, most->stack);
+		gs_place_add(text, most->stack);
 		most->bytes = 0;
 	}
 }

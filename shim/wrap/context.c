@@ -7,9 +7,11 @@
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/ipc/ipc.h"
+#include "shim/watch/launch.h"
 
 static void context_gone(CUcontext context)
 {
+	gs_launch_code_gone();
 	gs_order_context_gone(context);
 	gs_ipc_context_gone(context);
 	gs_context_gone(context);
@@ -183,11 +185,14 @@ CUresult gs_on_cuDevicePrimaryCtxReset_v2(struct gs_call *call, PFN_cuDevicePrim
 	return primary_reset(real, dev);
 }
 
-/* With watch:off no call is timed; then this is where memory that nobody wants is looked for. */
-static void waited(CUresult result)
+/* before: taken before the wait. With watch:off no call is timed; then this is where memory that nobody wants is looked
+ * for. */
+static void waited(CUresult result, CUcontext context, uint64_t before)
 {
 	uint64_t now_ticks = gs_call_timed ? 0 : gs_ticks();
 
+	if (result == CUDA_SUCCESS)
+		gs_proven_context(gs_work_context(context), before);
 	if (result == CUDA_SUCCESS && gs_purge_is_due(now_ticks))
 		gs_purge_look(now_ticks);
 }
@@ -197,13 +202,13 @@ CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000
 	struct gs_moment moment;
 	CUcontext context = NULL;
 	CUresult result;
+	uint64_t before = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
 
-	(void)call;
 	gs_moment_take(&moment);
 	result = real();
 	if (result == CUDA_SUCCESS && gs_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
 		gs_moment_passed(&moment, context);
-	waited(result);
+	waited(result, context, before);
 	return result;
 }
 
@@ -212,13 +217,13 @@ CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v1
 {
 	struct gs_moment moment;
 	CUresult result;
+	uint64_t before = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
 
-	(void)call;
 	gs_moment_take(&moment);
 	result = real(ctx);
 	if (result == CUDA_SUCCESS)
 		gs_moment_passed(&moment, ctx);
-	waited(result);
+	waited(result, ctx, before);
 	return result;
 }
 #endif

@@ -4,6 +4,7 @@
 #include "shim/core/device.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
+#include "shim/watch/launch.h"
 
 /* Before the handle dies: memory that was freed on the stream must find its way to others. */
 static void stream_ending(CUstream handle)
@@ -41,10 +42,13 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	struct gs_device *device = gs_device_current(NULL);
 	bool known = device != NULL && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream);
 	uint64_t before = known ? gsa_free_serial(device->allocator) : 0;
+	uint64_t moment = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
 	CUresult result = real(hStream);
 
 	if (result == CUDA_SUCCESS && known)
 		gsa_stream_idle(device->allocator, stream.id, before);
+	if (result == CUDA_SUCCESS)
+		gs_launch_stream_done(call, hStream, moment);
 	return result;
 }
 

@@ -11,7 +11,7 @@ gpu_stubs := -L$(CUDA_HOME)/lib64/stubs -lcuda
 gpu_cupti := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h $(CUDA_HOME)/extras/CUPTI/include/cupti.h))
 
 gpu_bin   := procaddr \
-             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead) \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
@@ -41,6 +41,10 @@ $(GPU)/kernels.fatbin: tests/gpu/kernels.cu $(GPU)/.made
 $(GPU)/overhead: tests/gpu/overhead.cu tests/gpu/check.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart shared -I. -o $@ $< $(gpu_stubs)
+
+$(GPU)/stray: tests/gpu/stray.cu tests/gpu/check.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -cudart shared -I. -o $@ $<
 
 # Uses the driver API alone; its kernels lie inside it.
 $(GPU)/drv_api: tests/gpu/drv_api.c tests/gpu/check.h tests/gpu/kernels.h $(GPU)/kernels.fatbin

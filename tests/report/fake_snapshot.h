@@ -1,6 +1,7 @@
 /* A process that never was, for tests of the snapshot and of the report: fixed times, names, blocks, tensors, events
  * and stacks behind a struct gs_snapshot_source. FAKE_BLOCKS is a C++ program that uses cudaMalloc and
- * cudaMallocAsync; FAKE_TORCH is PyTorch under torch:observe; FAKE_BIG is FAKE_BLOCKS with a long history. */
+ * cudaMallocAsync; FAKE_TORCH is PyTorch under torch:observe; FAKE_BIG is FAKE_BLOCKS with a long history;
+ * FAKE_ERROR is FAKE_BLOCKS after an illegal access. */
 #ifndef TESTS_REPORT_FAKE_SNAPSHOT_H
 #define TESTS_REPORT_FAKE_SNAPSHOT_H
 
@@ -10,7 +11,7 @@
 #include "shim/base/err.h"
 #include "shim/snap/source.h"
 
-enum fake_scene { FAKE_BLOCKS, FAKE_TORCH, FAKE_BIG };
+enum fake_scene { FAKE_BLOCKS, FAKE_TORCH, FAKE_BIG, FAKE_ERROR };
 
 #define MIB (1024ull * 1024)
 #define FAKE_START_NS 5000000000000ull
@@ -48,6 +49,8 @@ enum {
 	S_COPY_DOWN,
 	S_STREAM_SYNC,
 	S_LAUNCH,
+	S_GOOD_KERNEL,
+	S_BAD_KERNEL,
 	S_COUNT
 };
 
@@ -68,6 +71,8 @@ static const char *fake_string(uint32_t string)
 	    [S_COPY_DOWN] = "cuMemcpyHtoDAsync_v2",
 	    [S_STREAM_SYNC] = "cuStreamSynchronize",
 	    [S_LAUNCH] = "cuLaunchKernel",
+	    [S_GOOD_KERNEL] = "_ZN3net4goodIfEEvPT_",
+	    [S_BAD_KERNEL] = "bad",
 	};
 
 	return string == S_SOLVER ? fake.self_path : strings[string];
@@ -313,6 +318,33 @@ static int fake_ring_read(uint64_t index, struct gs_event *ret)
 	return 0;
 }
 
+/* --- launches ---------------------------------------------------------------------------------------------------- */
+
+static bool fake_error_read(struct gs_sticky_error *ret)
+{
+	*ret = (struct gs_sticky_error){CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "cudaMalloc",
+					FAKE_START_NS + 900000,	    4,				  4711, 0};
+	return fake.scene == FAKE_ERROR;
+}
+
+/* Stream 7: good kernels, of which the first 20 are done, and in the end the bad one; a copy on stream 8. */
+static size_t fake_launch_read(struct gs_launch *launches, size_t capacity, uint64_t *ret_lost)
+{
+	size_t count = fake.scene == FAKE_ERROR ? 26 : 0;
+
+	for (size_t i = 0; i < count && i < capacity; i++)
+		launches[i] = (struct gs_launch){.time_ns = FAKE_START_NS + 1000 * i,
+						 .stream = i == 25 ? 8 : 7,
+						 .name = i == 24 ? S_BAD_KERNEL : i == 25 ? S_LOAD : S_GOOD_KERNEL,
+						 .stack = i == 24 ? 2 : i == 25 ? 4 : 3,
+						 .thread = 4711,
+						 .kind = i == 25 ? GS_WORK_COPY : GS_WORK_KERNEL,
+						 .state = i < 20 ? GS_WORK_DONE : GS_WORK_OPEN};
+	if (ret_lost != NULL)
+		*ret_lost = 0;
+	return count;
+}
+
 /* --- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* With PyTorch: item() in the layer, by a copy and a wait; a copy from pageable memory in load; a full queue. Short copies. */
@@ -403,6 +435,8 @@ static const struct gs_snapshot_source fake_source = {
     .string_read = fake_string,
     .module_read = fake_module,
     .stack_counters = fake_stack_counters,
+    .launch_read = fake_launch_read,
+    .error_read = fake_error_read,
     .counter_count = fake_counter_count,
     .counter_read = fake_counter_read,
     .process_read = fake_process_read,

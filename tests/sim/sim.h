@@ -27,7 +27,8 @@ typedef void (*sim_kernel_fn)(const struct sim_launch *launch);
  *   sim_fill(u32 *dst, u32 value, u64 count)               dst[i] = value
  *   sim_add(u32 *dst, const u32 *src, u64 count)           dst[i] += src[i]
  *   sim_verify(const u32 *src, u32 value, u64 count, u32 *errors)   *errors += number of i with src[i] != value
- *   sim_delay(u32 steps)                                   takes that many steps of the simulated device */
+ *   sim_delay(u32 steps)                                   takes that many steps of the simulated device
+ *   sim_fail(u32 code)                                     ends in that CUresult, which breaks its context; 0: does not */
 typedef void sim_kernel_register_fn(const char *name, sim_kernel_fn fn, unsigned param_count,
 				    const size_t *param_sizes);
 

@@ -15,6 +15,7 @@
 #include "shim/core/device.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
+#include "shim/watch/launch.h"
 
 #define STREAM(number) ((CUstream)(uintptr_t)(0x1000 + (number)))
 #define CONTEXT(number) ((CUcontext)(uintptr_t)(0x2000 + (number)))
@@ -49,6 +50,13 @@ bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_
 	(void)per_thread;
 	(void)ret_stream;
 	return false;
+}
+
+void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t before)
+{
+	(void)call;
+	(void)handle;
+	(void)before;
 }
 
 static CUcontext current = CONTEXT(1);

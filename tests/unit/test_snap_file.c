@@ -1,5 +1,5 @@
 /* shim/snap: whole snapshots of a process that never was. Also the writer of the files that tests/report reads:
- * test_snap_file --write PATH blocks|torch|big EVENTS FIRST */
+ * test_snap_file --write PATH blocks|torch|big|error EVENTS FIRST */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -280,9 +280,9 @@ static void leftovers_are_replaced_and_links_not_followed(void **state)
 
 static int write_scene(char **argument)
 {
-	static const char *const scenes[] = {"blocks", "torch", "big"};
+	static const char *const scenes[] = {"blocks", "torch", "big", "error"};
 
-	for (unsigned scene = 0; scene < 3; scene++)
+	for (unsigned scene = 0; scene < 4; scene++)
 		if (strcmp(argument[1], scenes[scene]) == 0) {
 			fake_init((enum fake_scene)scene, strtoull(argument[2], NULL, 10),
 				  strtoull(argument[3], NULL, 10));

@@ -1,4 +1,4 @@
-/* The registry of kernels and the four that are built in: see sim_kernel.h and tests/sim/sim.h. */
+/* The registry of kernels and those that are built in: see sim_kernel.h and tests/sim/sim.h. */
 #include "tests/sim/cuda/sim_kernel.h"
 
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void verify_run(const struct sim_launch *launch)
 		*errors += src[i] != PARAM(launch, 1, uint32_t);
 }
 
-static void delay_run(const struct sim_launch *launch)
+static void nothing_run(const struct sim_launch *launch)
 {
 	(void)launch;
 }
@@ -94,8 +94,10 @@ __attribute__((constructor)) static void kernels_init(void)
 	sim_kernel_register("sim_fill", fill_run, 3, (const size_t[]){8, 4, 8});
 	sim_kernel_register("sim_add", add_run, 3, (const size_t[]){8, 8, 8});
 	sim_kernel_register("sim_verify", verify_run, 4, (const size_t[]){8, 4, 8, 8});
-	sim_kernel_register("sim_delay", delay_run, 1, (const size_t[]){4});
+	sim_kernel_register("sim_delay", nothing_run, 1, (const size_t[]){4});
 	kernel_find("sim_delay")->steps_param = 1;
+	sim_kernel_register("sim_fail", nothing_run, 1, (const size_t[]){4});
+	kernel_find("sim_fail")->fails_param = 1;
 }
 
 const struct sim_kernel *sim_kernel_find(const char *name)

@@ -12,6 +12,7 @@ struct sim_kernel {
 	const char *name; /* owned */
 	sim_kernel_fn fn;
 	unsigned steps_param; /* 1 + index of the u32 that says how many steps a launch takes; 0 = one step */
+	unsigned fails_param; /* 1 + index of the u32 that says with which CUresult it breaks its context; 0 = never */
 	unsigned param_count;
 	size_t param_sizes[SIM_PARAMS_MAX];
 	size_t param_offsets[SIM_PARAMS_MAX]; /* naturally aligned, at most to 16 */

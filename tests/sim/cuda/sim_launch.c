@@ -9,6 +9,7 @@
 #include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_module.h"
 #include "tests/sim/cuda/sim_range.h"
+#include "tests/sim/cuda/sim_sched.h"
 #include "tests/sim/cuda/sim_shadow.h"
 #include "tests/sim/cuda/sim_stream.h"
 
@@ -123,6 +124,8 @@ CUresult sim_launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *params, struct sim_op *
 
 		op->steps = steps ? steps : 1;
 	}
+	if (function->kernel->fails_param)
+		op->fails = *(uint32_t *)launch->params[function->kernel->fails_param - 1];
 	*ret_op = op;
 	return CUDA_SUCCESS;
 }
@@ -154,6 +157,14 @@ CUresult sim_launch_keep(CUDA_KERNEL_NODE_PARAMS_v3 *launch, void **ret_owned)
 	return CUDA_SUCCESS;
 }
 
+/* Each launch returns when it is done. */
+static bool launches_block(void)
+{
+	const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+
+	return value && *value && *value != '0';
+}
+
 static CUresult launch_submit(const CUlaunchConfig *config, CUfunction function, void **params, void **extra,
 			      bool per_thread)
 {
@@ -176,7 +187,10 @@ static CUresult launch_submit(const CUlaunchConfig *config, CUfunction function,
 		return sim_capture_add(stream, &node);
 	SIM_TRY(sim_launch_op(&node.kernel, &op));
 	sim_stream_submit(stream, op);
-	return CUDA_SUCCESS;
+	if (!launches_block())
+		return CUDA_SUCCESS;
+	sim_sched_reach(sim_stream_tail(stream));
+	return stream->ctx->sticky;
 }
 
 SIM_TWIN(cuLaunchKernel, _ptsz,

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdbool.h>
 
+#include <cuda.h>
+
 #include "tests/sim/cuda/sim_stack.h"
 
 struct sim_stream;
@@ -50,6 +52,7 @@ struct sim_op {
 	enum sim_op_kind kind;
 	uint64_t seq;		/* number within its stream, from 1 */
 	unsigned steps;		/* still to run, at least 1 while queued */
+	CUresult fails;		/* breaks its context with this error when it runs */
 	struct sim_stack stack; /* that submitted it */
 	struct sim_op *next;
 	struct sim_point *after; /* owned */

@@ -84,6 +84,8 @@ static bool stream_step(struct sim_stream *stream)
 		return true;
 	if (stream->ctx->sticky == CUDA_SUCCESS && !(sim_shadow_check(stream) && head_reaches(stream)))
 		stream->ctx->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+	if (stream->ctx->sticky == CUDA_SUCCESS)
+		stream->ctx->sticky = op->fails;
 	if (op->run && stream->ctx->sticky == CUDA_SUCCESS) {
 		in_operation = true;
 		op->run(op);

@@ -1,0 +1,259 @@
+/* See proven.h. Three small tables of fixed size. A stream or an event that finds no room takes the place of another,
+ * whose knowledge is forgotten. */
+#include "shim/watch/proven.h"
+
+#include <string.h>
+
+#include "shim/api/driver.h"
+#include "shim/base/lock.h"
+#include "shim/core/order.h"
+#include "shim/core/stream.h"
+
+#define STREAMS 1024u
+#define EVENTS 4096u
+#define CONTEXTS 64u
+#define PROBES 8u
+#define WAITS 8u /* of a stream for others that are remembered */
+#define MADE_UP_ID (3ull << 50)
+
+struct wait {
+	uint64_t when;	 /* 0 = none */
+	uint64_t stream; /* waited for, up to a moment */
+	uint64_t before;
+};
+
+struct stream {
+	uint64_t id; /* 0 = free */
+	uint64_t before;
+	struct wait waits[WAITS];
+	unsigned next_wait;
+};
+
+struct context {
+	uint32_t context; /* 0 = free */
+	uint64_t before;
+	uint64_t blocking_before;
+};
+
+struct event {
+	CUevent event; /* NULL = free */
+	uint64_t stream;
+	uint64_t before;
+};
+
+static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
+
+/* Guarded by lock. */
+static struct stream streams[STREAMS];
+static struct event events[EVENTS];
+static struct context contexts[CONTEXTS];
+static unsigned next_context;
+
+/* --- streams ----------------------------------------------------------------------------------------------------- */
+
+uint32_t gs_work_context(CUcontext context)
+{
+	uint32_t name = (uint32_t)((uintptr_t)context >> 4);
+
+	return name != 0 ? name : context != NULL;
+}
+
+static void stream_guess(CUstream handle, struct gs_work_stream *ret_stream)
+{
+	CUcontext context = NULL;
+
+	gs_driver.cuCtxGetCurrent(&context);
+	ret_stream->id = MADE_UP_ID | ((uintptr_t)handle & ((1ull << 48) - 1));
+	ret_stream->context = gs_work_context(context);
+}
+
+void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream *ret_stream)
+{
+	struct gsa_stream stream;
+	unsigned int flags = CU_STREAM_NON_BLOCKING;
+
+	memset(ret_stream, 0, sizeof(*ret_stream));
+	if (handle == NULL)
+		handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	if (gs_order_stream_captures(handle)) {
+		ret_stream->captured = true;
+		return;
+	}
+	if (gs_stream_resolve(handle, per_thread, &stream)) {
+		ret_stream->id = stream.id;
+		ret_stream->context = gs_work_context((CUcontext)(uintptr_t)stream.owner);
+	} else {
+		stream_guess(handle, ret_stream);
+	}
+	if (handle != CU_STREAM_LEGACY && gs_driver.cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS)
+		ret_stream->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
+/* make: where there is none, with room made if need be. */
+static struct stream *stream_record(uint64_t id, bool make)
+{
+	unsigned at = (unsigned)((id * 0x9e3779b97f4a7c15u) >> 40) % STREAMS;
+	struct stream *oldest = &streams[at];
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct stream *stream = &streams[(at + i) % STREAMS];
+
+		if (stream->id == id)
+			return stream;
+		if (stream->id == 0 || (oldest->id != 0 && stream->before < oldest->before))
+			oldest = stream;
+	}
+	if (!make)
+		return NULL;
+	memset(oldest, 0, sizeof(*oldest));
+	oldest->id = id;
+	return oldest;
+}
+
+/* What it had waited for is done too. Ends, because each step proves something that was not. */
+static void stream_prove(uint64_t id, uint64_t before)
+{
+	struct stream *stream = stream_record(id, true);
+
+	if (before <= stream->before)
+		return;
+	stream->before = before;
+	for (unsigned i = 0; i < WAITS; i++) {
+		struct wait wait = stream->waits[i];
+
+		if (wait.when == 0 || wait.when >= before)
+			continue;
+		stream->waits[i].when = 0;
+		stream_prove(wait.stream, wait.before);
+		if (stream->id != id)
+			return;
+	}
+}
+
+static struct context *context_record(uint32_t name)
+{
+	struct context *context;
+
+	for (unsigned i = 0; i < CONTEXTS; i++)
+		if (contexts[i].context == name)
+			return &contexts[i];
+	context = &contexts[next_context++ % CONTEXTS];
+	*context = (struct context){.context = name};
+	return context;
+}
+
+void gs_proven_stream(uint64_t stream, uint64_t before)
+{
+	if (stream == 0)
+		return;
+	gsb_lock_acquire(&lock);
+	stream_prove(stream, before);
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_context(uint32_t context, uint64_t before)
+{
+	struct context *record;
+
+	if (context == 0)
+		return;
+	gsb_lock_acquire(&lock);
+	record = context_record(context);
+	if (before > record->before)
+		record->before = before;
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_legacy(const struct gs_work_stream *legacy, uint64_t before)
+{
+	struct context *record;
+
+	if (legacy->id == 0)
+		return;
+	gsb_lock_acquire(&lock);
+	stream_prove(legacy->id, before);
+	if (legacy->context != 0) {
+		record = context_record(legacy->context);
+		if (before > record->blocking_before)
+			record->blocking_before = before;
+	}
+	gsb_lock_release(&lock);
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+static struct event *event_place(CUevent event)
+{
+	return &events[(((uintptr_t)event >> 3) * 0x9e3779b97f4a7c15u >> 40) % EVENTS];
+}
+
+void gs_proven_event_recorded(CUevent event, const struct gs_work_stream *stream, uint64_t before)
+{
+	struct event *place = event_place(event);
+
+	gsb_lock_acquire(&lock);
+	if (stream->id != 0)
+		*place = (struct event){.event = event, .stream = stream->id, .before = before};
+	else if (place->event == event)
+		place->event = NULL;
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_event_done(CUevent event)
+{
+	struct event *place = event_place(event);
+
+	gsb_lock_acquire(&lock);
+	if (event != NULL && place->event == event)
+		stream_prove(place->stream, place->before);
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_event_gone(CUevent event)
+{
+	struct event *place = event_place(event);
+
+	gsb_lock_acquire(&lock);
+	if (place->event == event)
+		place->event = NULL;
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_stream_waits(const struct gs_work_stream *stream, CUevent event, uint64_t when)
+{
+	struct event *place = event_place(event);
+	struct stream *record;
+
+	if (stream->id == 0)
+		return;
+	gsb_lock_acquire(&lock);
+	if (event != NULL && place->event == event && place->stream != stream->id) {
+		record = stream_record(stream->id, true);
+		record->waits[record->next_wait++ % WAITS] =
+			(struct wait){.when = when, .stream = place->stream, .before = place->before};
+	}
+	gsb_lock_release(&lock);
+}
+
+/* --- answers ----------------------------------------------------------------------------------------------------- */
+
+bool gs_proven_is(uint64_t stream, uint32_t context, bool blocking, uint64_t when)
+{
+	const struct stream *record;
+	bool proven = false;
+
+	gsb_lock_acquire(&lock);
+	record = stream_record(stream, false);
+	if (record != NULL)
+		proven = when < record->before;
+	for (unsigned i = 0; context != 0 && i < CONTEXTS && !proven; i++)
+		if (contexts[i].context == context)
+			proven = when < contexts[i].before || (blocking && when < contexts[i].blocking_before);
+	gsb_lock_release(&lock);
+	return proven;
+}
+
+void gs_proven_reset_locks(void)
+{
+	gsb_lock_reset(&lock);
+}

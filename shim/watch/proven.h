@@ -1,0 +1,48 @@
+/* How far the work of streams is known to have come: what the host has waited for, or asked about and found done.
+ *
+ * Moments are ticks (gs_ticks). "Proven up to a moment" means that whatever had been submitted before it has run to its
+ * end without an error. What is known comes from waits and questions about streams, contexts and events, from copies to the
+ * host that return when they are done, and from what a stream had waited for itself. Forgetting something is allowed
+ * here and makes the answer vaguer; a wrong "proven" is not. Thread-safe (lock LIVE, a leaf). */
+#ifndef GS_WATCH_PROVEN_H
+#define GS_WATCH_PROVEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/api/cuda.h"
+
+/* A stream as work remembers it. */
+struct gs_work_stream {
+	uint64_t id;	  /* as of gs_stream_resolve, or made up from the handle where the driver does not tell; 0 = captured */
+	uint32_t context; /* gs_work_context of its context; 0 = unknown */
+	bool blocking;	  /* work on the legacy stream of its context waits for it */
+	bool captured;	  /* it takes part in a capture: what is submitted becomes part of a graph */
+};
+
+void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream *ret_stream);
+
+/* A short name of a context. Contexts that do not live at the same time may share it. */
+uint32_t gs_work_context(CUcontext context);
+
+/* before: taken before the wait began, or the question was asked, that ended well. */
+void gs_proven_stream(uint64_t stream, uint64_t before);
+void gs_proven_context(uint32_t context, uint64_t before);
+
+/* A copy on the legacy stream is done, which had waited for all blocking streams of the context. */
+void gs_proven_legacy(const struct gs_work_stream *legacy, uint64_t before);
+
+/* An event was recorded on the stream (before: taken before that), is done, is destroyed. */
+void gs_proven_event_recorded(CUevent event, const struct gs_work_stream *stream, uint64_t before);
+void gs_proven_event_done(CUevent event);
+void gs_proven_event_gone(CUevent event);
+
+/* Work that is submitted to the stream at `when` or later waits for the event. */
+void gs_proven_stream_waits(const struct gs_work_stream *stream, CUevent event, uint64_t when);
+
+/* Work that had been submitted by `when` is known to be done. */
+bool gs_proven_is(uint64_t stream, uint32_t context, bool blocking, uint64_t when);
+
+void gs_proven_reset_locks(void);
+
+#endif

@@ -1,0 +1,184 @@
+/* Launches, and the waits and questions that show how far they have come: for the launch log. All of them are the
+ * driver's; nothing here changes what the program gets. */
+#include "shim/api/driver.h"
+#include "shim/api/handler.h"
+#include "shim/watch/launch.h"
+#include "shim/watch/proven.h"
+
+/* --- launches ---------------------------------------------------------------------------------------------------- */
+
+static inline CUresult launched(struct gs_call *call, enum gs_work_kind kind, const void *function, CUstream stream,
+				CUresult result)
+{
+	gs_launch_note(call, kind, function, stream, result);
+	return result;
+}
+
+CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 real, CUfunction f, unsigned int gridDimX,
+			      unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX,
+			      unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
+			      CUstream hStream, void **kernelParams, void **extra)
+{
+	return launched(call, GS_WORK_KERNEL, f, hStream,
+			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+			     kernelParams, extra));
+}
+
+CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v11060 real, const CUlaunchConfig *config,
+				CUfunction f, void **kernelParams, void **extra)
+{
+	return launched(call, GS_WORK_KERNEL, f, config != NULL ? config->hStream : NULL,
+			real(config, f, kernelParams, extra));
+}
+
+CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCooperativeKernel_v9000 real, CUfunction f,
+					 unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+					 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+					 unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
+{
+	return launched(call, GS_WORK_KERNEL, f, hStream,
+			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+			     kernelParams));
+}
+
+CUresult gs_on_cuLaunchCooperativeKernelMultiDevice(struct gs_call *call,
+						    PFN_cuLaunchCooperativeKernelMultiDevice_v9000 real,
+						    CUDA_LAUNCH_PARAMS_v1 *launchParamsList, unsigned int numDevices,
+						    unsigned int flags)
+{
+	CUresult result = real(launchParamsList, numDevices, flags);
+
+	for (unsigned int i = 0; result == CUDA_SUCCESS && i < numDevices; i++)
+		gs_launch_note(call, GS_WORK_KERNEL, launchParamsList[i].function, launchParamsList[i].hStream, result);
+	return result;
+}
+
+CUresult gs_on_cuLaunch(struct gs_call *call, PFN_cuLaunch_v2000 real, CUfunction f)
+{
+	return launched(call, GS_WORK_KERNEL, f, NULL, real(f));
+}
+
+CUresult gs_on_cuLaunchGrid(struct gs_call *call, PFN_cuLaunchGrid_v2000 real, CUfunction f, int grid_width,
+			    int grid_height)
+{
+	return launched(call, GS_WORK_KERNEL, f, NULL, real(f, grid_width, grid_height));
+}
+
+CUresult gs_on_cuLaunchGridAsync(struct gs_call *call, PFN_cuLaunchGridAsync_v2000 real, CUfunction f, int grid_width,
+				 int grid_height, CUstream hStream)
+{
+	return launched(call, GS_WORK_KERNEL, f, hStream, real(f, grid_width, grid_height, hStream));
+}
+
+CUresult gs_on_cuGraphLaunch(struct gs_call *call, PFN_cuGraphLaunch_v10000 real, CUgraphExec hGraph, CUstream hStream)
+{
+	return launched(call, GS_WORK_GRAPH, NULL, hStream, real(hGraph, hStream));
+}
+
+/* --- waits and questions ----------------------------------------------------------------------------------------- */
+
+/* Before the driver is asked. */
+static uint64_t moment(const struct gs_call *call)
+{
+	return call->start_ticks != 0 ? call->start_ticks : gs_ticks();
+}
+
+CUresult gs_on_cuStreamQuery(struct gs_call *call, PFN_cuStreamQuery_v2000 real, CUstream hStream)
+{
+	uint64_t before = moment(call);
+	CUresult result = real(hStream);
+
+	if (result == CUDA_SUCCESS)
+		gs_launch_stream_done(call, hStream, before);
+	return result;
+}
+
+CUresult gs_on_cuEventQuery(struct gs_call *call, PFN_cuEventQuery_v2000 real, CUevent hEvent)
+{
+	CUresult result = real(hEvent);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_proven_event_done(hEvent);
+	return result;
+}
+
+CUresult gs_on_cuEventSynchronize(struct gs_call *call, PFN_cuEventSynchronize_v2000 real, CUevent hEvent)
+{
+	CUresult result = real(hEvent);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_proven_event_done(hEvent);
+	return result;
+}
+
+static CUresult event_recorded(const struct gs_call *call, CUevent event, CUstream handle, uint64_t before,
+			       CUresult result)
+{
+	struct gs_work_stream stream;
+
+	if (result == CUDA_SUCCESS && gs_launch_stream(call, handle, &stream))
+		gs_proven_event_recorded(event, &stream, before);
+	return result;
+}
+
+CUresult gs_on_cuEventRecord(struct gs_call *call, PFN_cuEventRecord_v2000 real, CUevent hEvent, CUstream hStream)
+{
+	uint64_t before = moment(call);
+
+	return event_recorded(call, hEvent, hStream, before, real(hEvent, hStream));
+}
+
+CUresult gs_on_cuEventRecordWithFlags(struct gs_call *call, PFN_cuEventRecordWithFlags_v11010 real, CUevent hEvent,
+				      CUstream hStream, unsigned int flags)
+{
+	uint64_t before = moment(call);
+
+	return event_recorded(call, hEvent, hStream, before, real(hEvent, hStream, flags));
+}
+
+CUresult gs_on_cuEventDestroy(struct gs_call *call, PFN_cuEventDestroy_v2000 real, CUevent hEvent)
+{
+	(void)call;
+	gs_proven_event_gone(hEvent);
+	return real(hEvent);
+}
+
+CUresult gs_on_cuEventDestroy_v2(struct gs_call *call, PFN_cuEventDestroy_v4000 real, CUevent hEvent)
+{
+	(void)call;
+	gs_proven_event_gone(hEvent);
+	return real(hEvent);
+}
+
+CUresult gs_on_cuStreamWaitEvent(struct gs_call *call, PFN_cuStreamWaitEvent_v3020 real, CUstream hStream,
+				 CUevent hEvent, unsigned int Flags)
+{
+	CUresult result = real(hStream, hEvent, Flags);
+	struct gs_work_stream stream;
+
+	if (result == CUDA_SUCCESS && gs_launch_stream(call, hStream, &stream))
+		gs_proven_stream_waits(&stream, hEvent, gs_ticks());
+	return result;
+}
+
+/* --- code -------------------------------------------------------------------------------------------------------- */
+
+CUresult gs_on_cuModuleUnload(struct gs_call *call, PFN_cuModuleUnload_v2000 real, CUmodule hmod)
+{
+	CUresult result = real(hmod);
+
+	(void)call;
+	gs_launch_code_gone();
+	return result;
+}
+
+CUresult gs_on_cuLibraryUnload(struct gs_call *call, PFN_cuLibraryUnload_v12000 real, CUlibrary library)
+{
+	CUresult result = real(library);
+
+	(void)call;
+	gs_launch_code_gone();
+	return result;
+}
