@@ -19,9 +19,9 @@ static uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
 	return gsa_round_up(size_bytes, GSA_ROUND_BYTES);
 }
 
-/* GS_E_NOT_FOUND: neither served nor refused. */
+/* The lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused. */
 static int serve_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_want *want,
-		      struct gsa_block_info *ret_block)
+		      struct gsa_block **ret_block)
 {
 	int error;
 
@@ -35,25 +35,37 @@ static int serve_held(struct gsa *allocator, const struct gsa_request *request, 
 	want->size_bytes = round_size(allocator, request->size_bytes);
 	want->pool = want->size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
 	gsb_lock_acquire(&allocator->lock);
-	error = gsa_live_serve(allocator, want, ret_block);
+	error = gsa_live_take(allocator, want, ret_block);
 	if (error == GS_OK)
 		allocator->stats.hits++;
-	gsb_lock_release(&allocator->lock);
+	else
+		gsb_lock_release(&allocator->lock);
 	return error;
 }
 
-int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_note *ret_note)
 {
+	struct gsa_block *block;
 	struct gsa_want want;
+	int error = serve_held(allocator, request, &want, &block);
 
-	return serve_held(allocator, request, &want, ret_block);
+	if (error != GS_OK)
+		return error;
+	*ret_note = gsa_live_note(block);
+	gsb_lock_release(&allocator->lock);
+	return GS_OK;
 }
 
 int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
 {
+	struct gsa_block *block;
 	struct gsa_want want;
-	int error = serve_held(allocator, request, &want, ret_block);
+	int error = serve_held(allocator, request, &want, &block);
 
+	if (error == GS_OK) {
+		gsa_live_describe(block, ret_block);
+		gsb_lock_release(&allocator->lock);
+	}
 	if (error == GS_E_NOT_FOUND)
 		error = gsa_reclaim_serve(allocator, &want, ret_block);
 	if (error == GS_E_NO_MEMORY) {

@@ -90,12 +90,13 @@ static struct gsa_block *best_of(struct gsa_block *block, uint64_t size_bytes, u
 
 struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes)
 {
-	struct place place = place_of(size_bytes);
-	struct gsa_block *own = bins->first[place.level][place.step];
-	struct gsa_block *best;
+	struct gsa_block *own, *best;
+	struct place place;
 
 	if (bins->levels == 0)
 		return NULL;
+	place = place_of(size_bytes);
+	own = bins->first[place.level][place.step];
 	best = best_of(own, size_bytes, GSA_BIN_LOOKS);
 	if (best == NULL)
 		best = best_of(bin_above(bins, place), size_bytes, GSA_BIN_LOOKS);

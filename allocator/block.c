@@ -80,9 +80,27 @@ void gsa_block_leave(struct gsa *allocator, struct gsa_block *block)
 	block->tag = NULL;
 }
 
+/* A neighbour leaves to become part of a block that is entered as `state`: what it was counted as before it is counted
+ * as after. Returns how much is not. */
+static uint64_t leave_to_join(struct gsa *allocator, struct gsa_block *other, enum gsa_block_state state)
+{
+	uint64_t uncounted_bytes = 0;
+
+	gsa_bins_remove(bins_of(allocator, other), other);
+	if (other->state != state) {
+		gsa_stats_leave(allocator, other);
+		uncounted_bytes = other->size_bytes;
+	}
+	if (other->state == GSA_BLOCK_PENDING)
+		gsa_tag_pull(other->tag, other);
+	other->tag = NULL;
+	return uncounted_bytes;
+}
+
 struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *block, enum gsa_block_state state,
 				   struct gsa_tag *tag)
 {
+	uint64_t uncounted_bytes = block->size_bytes;
 	struct gsa_block *front;
 
 	gsb_debug_assert((tag != NULL) == (state == GSA_BLOCK_PENDING));
@@ -93,19 +111,19 @@ struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *bloc
 	state = block->state;
 	tag = block->tag;
 	while (joins(block, block->next)) {
-		gsa_block_leave(allocator, block->next);
+		uncounted_bytes += leave_to_join(allocator, block->next, state);
 		merge(allocator, block, block->next);
 	}
 	while (joins(block, block->prev)) {
 		front = block->prev;
-		gsa_block_leave(allocator, front);
+		uncounted_bytes += leave_to_join(allocator, front, state);
 		merge(allocator, front, block);
 		block = front;
 		block->state = state;
 		block->tag = tag;
 	}
 	gsa_bins_insert(bins_of(allocator, block), block);
-	gsa_stats_enter(allocator, block);
+	gsa_stats_enter_free(allocator, state, uncounted_bytes);
 	if (state == GSA_BLOCK_PENDING)
 		gsa_tag_push(tag, block);
 	return block;
@@ -135,11 +153,39 @@ struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, 
 	return rear;
 }
 
+/* Detaches the front of an entered free block; the rest takes its place. */
+static void take_front(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
+{
+	struct gsa_block *rear = gsb_slab_take_dirty(&allocator->block_slab);
+	struct gsa_bins *bins = bins_of(allocator, block);
+
+	gsb_assert(rear != NULL);
+	gsa_bins_remove(bins, block);
+	*rear = *block;
+	rear->address += size_bytes;
+	rear->size_bytes -= size_bytes;
+	rear->prev = block;
+	if (rear->next != NULL)
+		rear->next->prev = rear;
+	block->size_bytes = size_bytes;
+	block->next = rear;
+	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
+	gsa_bins_insert(bins, rear);
+	gsa_stats_leave(allocator, block);
+	if (block->state == GSA_BLOCK_PENDING)
+		gsa_tag_replace(block->tag, block, rear);
+	block->tag = NULL;
+}
+
 struct gsa_block *gsa_block_take(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
 {
 	struct gsa_block *last = block;
 	uint64_t before = 0;
 
+	if (block->size_bytes > size_bytes) {
+		take_front(allocator, block, size_bytes);
+		return block;
+	}
 	for (; before + last->size_bytes < size_bytes; last = last->next)
 		before += last->size_bytes;
 	if (before + last->size_bytes > size_bytes)

@@ -33,8 +33,7 @@ static void pend(struct gsa *allocator, struct gsa_block *block, const struct gs
 	gsa_tag_retire(allocator, tag); /* what was shared is not under it */
 }
 
-int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
-		  struct gsa_block_info *ret_block)
+int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note)
 {
 	struct gsa_block *block;
 	int error = GS_E_NOT_FOUND;
@@ -43,7 +42,7 @@ int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stre
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->address == address && !block->segment->exact && !block->shared &&
 	    !goes_elsewhere(allocator, block, stream)) {
-		gsa_live_describe(block, ret_block);
+		*ret_note = gsa_live_note(block);
 		gsa_live_leave(allocator, block);
 		pend(allocator, block, stream);
 		error = GS_OK;

@@ -55,6 +55,7 @@ struct gsa_request {
 	bool lasting;                    /* outlives its owner: never plain memory, which dies with it */
 	uint32_t stack;                  /* for the snapshot; 0 = unknown */
 	uint32_t thread;                 /* for the snapshot */
+	uint64_t time_ns;                /* for the snapshot; 0: now_ns is asked */
 };
 
 /* A live block as seen from outside. */
@@ -87,9 +88,17 @@ void gsa_fini(struct gsa *allocator);
  * lasting: pass the call through. */
 int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
 
+/* What the history tells of a block that was served or freed. */
+struct gsa_note {
+	uint64_t address;
+	uint64_t size_bytes; /* as asked for */
+	uint64_t time_ns;    /* of the allocation */
+	uint32_t stack;      /* likewise */
+};
+
 /* Only from memory that is free for the request as things are: no driver call, no fence asked. GS_E_NOT_FOUND when there
  * is none; nothing has changed then. */
-int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block);
+int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_note *ret_note);
 
 /* stream NULL: freed without a stream. GS_E_NOT_FOUND: no block of ours starts there (a foreign, freed or interior
  * pointer): the driver's answer is the right one. ret_block, if not NULL, tells what was freed. */
@@ -98,8 +107,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 
 /* The same for memory that stays held when it is freed, that nobody else maps, and that needs no fence at once: no driver
  * call. GS_E_NOT_FOUND: none such starts there; nothing has changed then. */
-int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
-		  struct gsa_block_info *ret_block);
+int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note);
 
 /* The live block that contains the address; interior addresses too, up to reserved_bytes. GS_E_NOT_FOUND. */
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block);

@@ -34,8 +34,7 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 	};
 }
 
-void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
-		    struct gsa_block_info *ret_info)
+static void enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
 {
 	uint64_t free_bytes;
 
@@ -44,7 +43,7 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 	block->owner = request->owner;
 	block->pool = request->pool;
 	block->serial = ++allocator->alloc_serial;
-	block->time_ns = allocator->ops.now_ns(allocator->device);
+	block->time_ns = request->time_ns != 0 ? request->time_ns : allocator->ops.now_ns(allocator->device);
 	block->stream_id = request->stream != NULL ? request->stream->id : 0;
 	block->origin = request->origin;
 	block->stack = request->stack;
@@ -54,6 +53,12 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 	if (free_bytes < allocator->least_free_bytes)
 		allocator->least_free_bytes = free_bytes;
 	allocator->stats.allocs++;
+}
+
+void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
+		    struct gsa_block_info *ret_info)
+{
+	enter(allocator, block, request);
 	gsa_live_describe(block, ret_info);
 }
 
@@ -65,7 +70,7 @@ void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
 	allocator->stats.frees++;
 }
 
-int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
 {
 	int error = gsa_live_reserve(allocator);
 	struct gsa_block *block;
@@ -75,8 +80,19 @@ int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gs
 	block = gsa_fit_take(allocator, want);
 	if (block == NULL)
 		return GS_E_NOT_FOUND;
-	gsa_live_enter(allocator, block, want->request, ret_info);
+	enter(allocator, block, want->request);
+	*ret_block = block;
 	return GS_OK;
+}
+
+int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	struct gsa_block *block;
+	int error = gsa_live_take(allocator, want, &block);
+
+	if (error == GS_OK)
+		gsa_live_describe(block, ret_info);
+	return error;
 }
 
 /* The block that contains the address, whatever its state; NULL. */

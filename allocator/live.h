@@ -15,10 +15,21 @@ void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct
 void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
 
 /* Serves the request from memory that is free for it: GS_E_NOT_FOUND when there is none. */
+int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block);
 int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
 /* The live block that contains the address; NULL. */
 struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address);
+
+static inline struct gsa_note gsa_live_note(const struct gsa_block *block)
+{
+	return (struct gsa_note){
+		.address = block->address,
+		.size_bytes = block->asked_bytes,
+		.time_ns = block->time_ns,
+		.stack = block->stack,
+	};
+}
 
 void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info);
 

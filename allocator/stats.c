@@ -47,6 +47,18 @@ void gsa_stats_enter(struct gsa *allocator, const struct gsa_block *block)
 	move(&allocator->stats, block, true);
 }
 
+void gsa_stats_enter_free(struct gsa *allocator, enum gsa_block_state state, uint64_t size_bytes)
+{
+	struct gsa_stats *stats = &allocator->stats;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock) && state != GSA_BLOCK_LIVE);
+	if (state != GSA_BLOCK_PENDING && state != GSA_BLOCK_IDLE)
+		return;
+	gauge_move(state == GSA_BLOCK_PENDING ? &stats->pending_bytes : &stats->idle_bytes, true, size_bytes);
+	gauge_move(&stats->reserved_bytes, true, size_bytes);
+	stats->pool_bytes.now += size_bytes;
+}
+
 void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 {
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));

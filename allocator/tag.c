@@ -111,6 +111,22 @@ void gsa_tag_pull(struct gsa_tag *tag, struct gsa_block *block)
 	block->queue_next = NULL;
 }
 
+void gsa_tag_replace(struct gsa_tag *tag, struct gsa_block *block, struct gsa_block *rear)
+{
+	gsb_debug_assert(tag->bytes >= block->size_bytes);
+	tag->bytes -= block->size_bytes;
+	if (rear->queue_prev != NULL)
+		rear->queue_prev->queue_next = rear;
+	else
+		tag->oldest = rear;
+	if (rear->queue_next != NULL)
+		rear->queue_next->queue_prev = rear;
+	else
+		tag->newest = rear;
+	block->queue_prev = NULL;
+	block->queue_next = NULL;
+}
+
 void gsa_tag_idle(struct gsa *allocator, struct gsa_tag *tag, uint64_t before)
 {
 	while (tag->oldest != NULL && tag->oldest->free_serial <= before) {

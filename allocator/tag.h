@@ -29,5 +29,7 @@ void gsa_tag_retire(struct gsa *allocator, struct gsa_tag *tag);
 void gsa_tag_push(struct gsa_tag *tag, struct gsa_block *block);
 void gsa_tag_push_behind(struct gsa_tag *tag, struct gsa_block *block, struct gsa_block *rear);
 void gsa_tag_pull(struct gsa_tag *tag, struct gsa_block *block);
+/* rear, of the same free and a copy of the block's links, takes its place; the block's bytes leave. */
+void gsa_tag_replace(struct gsa_tag *tag, struct gsa_block *block, struct gsa_block *rear);
 
 #endif

@@ -62,7 +62,7 @@
 #define GSA_SMALL_SHARE 4u
 
 /* Addresses are looked up by units in which few blocks begin. */
-#define GSA_LARGE_UNIT_SHIFT 16u
+#define GSA_LARGE_UNIT_SHIFT 20u
 #define GSA_SMALL_UNIT_SHIFT 10u
 
 /* A growth takes at least 1/GSA_STEP_SHARE of what its pool holds, at most GSA_STEP_MAX_BYTES: few growths, little
@@ -149,21 +149,22 @@ struct gsa_handle {
 	struct gsa_handle *next; /* of a growth under way, or of spares */
 };
 
-/* Three cache lines: what looking at a neighbour needs, what entering and leaving a state needs, what is only told. */
+/* Three cache lines: what looking for a fit and at a neighbour needs, what entering and leaving a state needs, what is
+ * only told. */
 struct gsa_block {
 	uint64_t address;
 	uint64_t size_bytes;
 	struct gsa_segment *segment; /* NULL while UNMAPPED, or SHADOW in the arena */
 	struct gsa_block *prev;	     /* neighbours in the pool; NULL at its ends and for plain */
 	struct gsa_block *next;
-	struct gsa_tag *tag; /* PENDING */
-	enum gsa_block_state state;
-	enum gsa_origin origin; /* of the last allocation */
-	bool shared;  /* LIVE: somebody else may have its memory mapped, or will */
+	struct gsa_tag *tag;	    /* PENDING */
+	struct gsa_block *bin_next; /* free: in its bin */
+	enum gsa_block_state state : 8;
+	enum gsa_origin origin : 8; /* of the last allocation */
+	bool shared;		    /* LIVE: somebody else may have its memory mapped, or will */
 	bool retired; /* LIVE in the chain, but freed: waits in `retired` for its handles to be given back */
 
-	_Alignas(64) struct gsa_block *bin_prev; /* free: in its bin */
-	struct gsa_block *bin_next;
+	_Alignas(64) struct gsa_block *bin_prev;
 	struct gsa_block *queue_prev; /* the tag's queue, oldest free first; retired: all of these, in any order */
 	struct gsa_block *queue_next;
 
@@ -172,11 +173,11 @@ struct gsa_block {
 	uint64_t freed_on;    /* stream id; 0: none, or never used */
 
 	/* Of the last allocation, as in gsa_block_info: */
-	uint64_t asked_bytes;
 	uint64_t stream_id;
+	uint64_t asked_bytes;
+	uint64_t serial;
 	uint64_t owner;
 	uint64_t pool;
-	uint64_t serial;
 	uint64_t time_ns;
 	uint32_t stack;
 	uint32_t thread;

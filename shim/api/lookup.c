@@ -15,6 +15,7 @@
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/core/epoch.h"
 #include "shim/core/order.h"
 
 #define TRAMPOLINES 1024 /* as many as doors.S makes */
@@ -201,7 +202,9 @@ GS_EXPORT int dlclose(void *handle)
 	int result;
 
 	gs_lookup_init();
+	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
 	result = real_dlclose(handle);
 	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
+	gs_epoch_end();
 	return result;
 }

@@ -64,6 +64,16 @@ uint32_t gsb_os_tid(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
+/* The system reads the set of signals before it finds that it is not told what to do with it. */
+bool gsb_os_is_readable(const void *address)
+{
+	int saved_errno = errno;
+	bool readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, sizeof(uint64_t)) == 0 || errno != EFAULT;
+
+	errno = saved_errno;
+	return readable;
+}
+
 int gsb_os_cancel_hold(void)
 {
 	int state = PTHREAD_CANCEL_ENABLE;

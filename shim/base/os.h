@@ -28,6 +28,9 @@ void gsb_os_nap(void);
 /* Kernel thread id of the caller. */
 uint32_t gsb_os_tid(void);
 
+/* Whether the page can be read; asks the system. */
+bool gsb_os_is_readable(const void *address);
+
 /* Around calls of the system that are cancellation points: a thread that was cancelled must not end in the middle of
  * our work, with a lock held, in a call of the program that is no cancellation point. */
 int gsb_os_cancel_hold(void);

@@ -21,6 +21,7 @@
 #include "shim/base/os.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
+#include "shim/core/epoch.h"
 #include "shim/core/order.h"
 #include "shim/ipc/ipc.h"
 #include "shim/snap/snapshot.h"
@@ -37,6 +38,12 @@ bool gs_call_timed;
 static struct gsb_lock boot_lock = GSB_LOCK_INIT(BOOT);
 static pid_t started_in; /* the process; a child that was made without fork() is told by its number alone */
 
+static void mode_set(enum gs_mode mode)
+{
+	atomic_store_explicit(&gs_mode_now, mode, memory_order_release);
+	gs_epoch_end();
+}
+
 /* Under the BOOT lock: nothing here needs the loader's lock or the driver. */
 static void start(const struct gs_driver_found *found)
 {
@@ -45,6 +52,7 @@ static void start(const struct gs_driver_found *found)
 	gs_conf_load();
 	gs_call_timed = gs_conf.watch || gs_conf.snapshot_every_s != 0;
 	gs_snapshot_init();
+	gs_clock_init();
 	gs_counter_init();
 	gs_trigger_init();
 	gs_stack_init(gs_conf.stacks);
@@ -54,7 +62,7 @@ static void start(const struct gs_driver_found *found)
 	if (gs_ring_init(gs_conf.history) != GS_OK)
 		gsb_log(GSB_LOG_WARN, "no memory for the history of %llu events; there will be none",
 			(unsigned long long)gs_conf.history);
-	atomic_store_explicit(&gs_mode_now, GS_MODE_ACTIVE, memory_order_release);
+	mode_set(GS_MODE_ACTIVE);
 }
 
 bool gs_boot_ready(void)
@@ -110,7 +118,7 @@ static void at_exit(void)
 
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
-	atomic_store_explicit(&gs_mode_now, GS_MODE_ENDED, memory_order_release);
+	mode_set(GS_MODE_ENDED);
 	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
 		return;
 	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)
@@ -120,7 +128,7 @@ static void at_exit(void)
 static void after_fork_in_child(void)
 {
 	if (gs_mode() != GS_MODE_DORMANT)
-		atomic_store_explicit(&gs_mode_now, GS_MODE_OFF, memory_order_release);
+		mode_set(GS_MODE_OFF);
 	gs_thread_reset();
 	gsb_lock_reset(&boot_lock);
 	gs_runtime_reset_locks();

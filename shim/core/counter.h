@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <x86intrin.h>
 
 #include "shim/api/fn.h"
+#include "shim/core/clock.h"
 #include "shim/core/thread.h"
 
 struct gs_launch_log;
@@ -35,11 +35,6 @@ const struct gs_counter_block *gs_counter_blocks(void);
 
 /* Marks the start of time: called once, at start. */
 void gs_counter_init(void);
-
-static inline uint64_t gs_ticks(void)
-{
-	return __rdtsc();
-}
 
 /* By what the time-stamp counter and CLOCK_MONOTONIC did since the start; 0 in the first instant. */
 uint64_t gs_ticks_to_ns(uint64_t ticks);

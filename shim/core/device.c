@@ -9,6 +9,7 @@
 #include "shim/base/log.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/conf.h"
+#include "shim/core/epoch.h"
 #include "shim/core/host.h"
 #include "shim/core/order.h"
 #include "shim/base/assert.h"
@@ -35,6 +36,12 @@ static _Thread_local struct {
 	uint64_t changes;
 } seen __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t context_changes = 1;
+
+static void contexts_changed(void)
+{
+	atomic_fetch_add(&context_changes, 1);
+	gs_epoch_end();
+}
 
 static int attribute(CUdevice_attribute which, CUdevice device)
 {
@@ -160,6 +167,12 @@ struct gs_device *gs_device_current(struct gs_context *ret_context)
 	if (seen.device == NULL)
 		seen.device = device_ready(context.device);
 	return seen.device;
+}
+
+void gs_device_set_pool(struct gs_device *device, bool is_default)
+{
+	atomic_store(&device->default_is_current, is_default);
+	gs_epoch_end();
 }
 
 struct gs_device *gs_device_used(CUdevice ordinal)
@@ -307,7 +320,7 @@ bool gs_context_add(CUcontext handle, CUdevice device, bool primary, struct gs_c
 		    (struct gs_context){.handle = handle, .device = device, .id = ++context_serial, .alive = true};
 	if (context != NULL && primary && !context->primary) {
 		context->primary = true;
-		atomic_fetch_add(&context_changes, 1);
+		contexts_changed();
 	}
 	if (context != NULL && ret_context != NULL)
 		*ret_context = *context;
@@ -419,7 +432,7 @@ void gs_context_gone(CUcontext handle)
 	if (context != NULL)
 		context->alive = false;
 	gsb_lock_release(&device_lock);
-	atomic_fetch_add(&context_changes, 1);
+	contexts_changed();
 	if (context == NULL)
 		return;
 	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {

@@ -36,6 +36,9 @@ struct gs_context;
  * NULL. */
 struct gs_device *gs_device_current(struct gs_context *ret_context);
 
+/* Allocations that name no pool come from the default one, or not. */
+void gs_device_set_pool(struct gs_device *device, bool is_default);
+
 /* A device that was used before, by ordinal; NULL otherwise. Makes no driver call. */
 struct gs_device *gs_device_used(CUdevice device);
 

@@ -14,6 +14,7 @@
 #include "shim/base/log.h"
 #include "shim/base/os.h"
 #include "shim/base/slab.h"
+#include "shim/core/clock.h"
 #include "shim/core/conf.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
@@ -440,14 +441,14 @@ void gs_fences_check(const uint64_t *fences, size_t count)
 static uint64_t op_now_ns(void *user)
 {
 	(void)user;
-	return gs_conf.history != 0 ? gsb_os_now_ns() : gsb_os_now_coarse_ns();
+	return gs_clock_ns();
 }
 
 static void op_on_segment(void *user, bool mapped, uint64_t address, uint64_t size_bytes)
 {
 	const struct gs_device *device = user;
 	struct gs_event event = {
-	    .time_ns = gsb_os_now_ns(),
+	    .time_ns = gs_clock_ns(),
 	    .address = address,
 	    .size_bytes = size_bytes,
 	    .thread = gs_thread_id(),

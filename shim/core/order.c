@@ -9,6 +9,7 @@
 #include "shim/base/log.h"
 #include "shim/base/os.h"
 #include "shim/base/slab.h"
+#include "shim/core/epoch.h"
 
 struct capture {
 	CUstream stream;
@@ -61,12 +62,14 @@ void gs_order_capture_begins(CUstream stream)
 	gsb_lock_release(&capture_lock);
 	if (capture == NULL)
 		gs_order_capture_lost();
+	gs_epoch_end();
 	await_zero(&inside_count);
 }
 
 void gs_order_capture_lost(void)
 {
 	atomic_store(&capture_lost, true);
+	gs_epoch_end();
 	gsb_log_once(GSB_LOG_INFO, "a stream capture cannot be followed: memory comes from the driver from now on");
 }
 
@@ -77,6 +80,7 @@ static void capture_drop(struct capture **link)
 	*link = capture->next;
 	gsb_slab_give(&capture_slab, capture);
 	atomic_fetch_sub(&capture_count, 1);
+	gs_epoch_end();
 }
 
 void gs_order_capture_ended(CUstream stream)
@@ -121,8 +125,10 @@ bool gs_order_breaks(CUresult result)
 
 void gs_order_note_error(CUresult result)
 {
-	if (gs_order_breaks(result))
-		atomic_store(&broken, true);
+	if (!gs_order_breaks(result))
+		return;
+	atomic_store(&broken, true);
+	gs_epoch_end();
 }
 
 bool gs_order_broken(void)
@@ -135,6 +141,7 @@ void gs_order_context_gone(CUcontext context)
 	struct capture **link;
 
 	atomic_store(&broken, false);
+	gs_epoch_end();
 	gsb_lock_acquire(&capture_lock);
 	link = capture_list();
 	while (*link != NULL) {
@@ -250,8 +257,10 @@ bool gs_order_blind(void)
 
 void gs_order_lost_sight(const char *how)
 {
-	if (!atomic_exchange(&blind, true))
-		gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
+	if (atomic_exchange(&blind, true))
+		return;
+	gs_epoch_end();
+	gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
 }
 
 void gs_order_reset_locks(void)

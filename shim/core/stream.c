@@ -6,6 +6,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/core/device.h"
+#include "shim/core/epoch.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
 
@@ -89,6 +90,7 @@ bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, boo
 void gs_stream_ends(void)
 {
 	atomic_fetch_add(&stream_ends, 1);
+	gs_epoch_end();
 }
 
 uint64_t gs_stream_endings(void)

@@ -27,7 +27,7 @@ struct node {
 static struct gs_table strings = GS_TABLE_INIT(struct string, 1u << 18);
 static struct gs_table frames = GS_TABLE_INIT(struct gs_frame, 1u << 18);
 static struct gs_table nodes = GS_TABLE_INIT(struct node, 1u << 20);
-static struct gs_table modules = GS_TABLE_INIT(struct gs_module, 1u << 14);
+static struct gs_table modules = GS_TABLE_INIT(struct gs_module, GS_MODULES_MAX);
 
 /* Where the next text goes. Guarded by the STACK lock. */
 static char *text_next;

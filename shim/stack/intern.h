@@ -12,6 +12,8 @@
 /* The number of the text; 0, the empty text, when the table is full. */
 uint32_t gs_string_intern_bytes(const char *bytes, size_t length);
 
+#define GS_MODULES_MAX (1u << 14)
+
 /* GS_E_LIMIT or GS_E_NO_HOST_MEMORY when nothing more fits. */
 int gs_frame_intern(const struct gs_frame *frame, uint32_t *ret_frame);
 int gs_node_intern(uint32_t parent, uint32_t frame, uint32_t *ret_node);

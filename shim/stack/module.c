@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shim/base/elf.h"
+#include "shim/base/err.h"
 #include "shim/base/text.h"
 #include "shim/stack/intern.h"
 
@@ -15,6 +16,11 @@
 /* Written in walks over the loaded objects, which never overlap. */
 static _Atomic uint64_t seen_changes; /* gsb_elf_changes() of the last complete walk; 0 = none yet */
 static _Atomic unsigned takeovers;
+static uint32_t walk_count;
+static _Atomic uint32_t seen_in[GS_MODULES_MAX + 1]; /* number of the last walk that met the module */
+
+static _Atomic uint32_t generation;
+static _Atomic bool used[GS_MODULES_MAX + 1]; /* an address was found in it in this generation */
 
 static uint32_t build_id_of(const struct gsb_elf *elf)
 {
@@ -55,24 +61,42 @@ static uint32_t newest_overlap(uint64_t start, uint64_t end, struct gs_module *r
 	return 0;
 }
 
+/* user: number of this walk, 0 until it begins. */
 static bool module_enter(void *user, const struct gsb_elf *elf)
 {
 	struct gs_module known, module = {.base = elf->base, .start = elf->start, .end = elf->end};
-	uint32_t overlap, number;
+	uint32_t *walk = user, overlap, number;
 
-	(void)user;
+	if (*walk == 0)
+		*walk = ++walk_count;
 	if (elf->end == 0)
 		return false;
 	module.path = path_of(elf);
 	module.build_id = build_id_of(elf);
 	overlap = newest_overlap(elf->start, elf->end, &known);
 	if (overlap != 0 && known.base == module.base && known.start == module.start && known.end == module.end &&
-	    known.path == module.path && known.build_id == module.build_id)
+	    known.path == module.path && known.build_id == module.build_id) {
+		atomic_store_explicit(&seen_in[overlap], *walk, memory_order_relaxed);
 		return false;
+	}
 	if (overlap != 0)
 		atomic_fetch_add_explicit(&takeovers, 1, memory_order_relaxed);
-	gs_module_add(&module, &number);
+	if (gs_module_add(&module, &number) == GS_OK)
+		atomic_store_explicit(&seen_in[number], *walk, memory_order_relaxed);
 	return false;
+}
+
+/* Whether a module that was used has gone: the walk, and none after it, has met it. */
+static bool some_gone(uint32_t walk)
+{
+	bool gone = false;
+
+	for (uint32_t at = (uint32_t)gs_module_count(); --at > 0;)
+		if (atomic_load_explicit(&used[at], memory_order_relaxed) &&
+		    atomic_load_explicit(&seen_in[at], memory_order_relaxed) < walk &&
+		    atomic_exchange_explicit(&used[at], false, memory_order_relaxed))
+			gone = true;
+	return gone;
 }
 
 unsigned gs_module_refresh(void)
@@ -80,10 +104,19 @@ unsigned gs_module_refresh(void)
 	uint64_t changes = gsb_elf_changes();
 
 	if (changes != atomic_load_explicit(&seen_changes, memory_order_relaxed)) {
-		gsb_elf_walk(module_enter, NULL);
+		uint32_t walk = 0;
+
+		gsb_elf_walk(module_enter, &walk);
+		if (some_gone(walk))
+			atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
 		atomic_store_explicit(&seen_changes, changes, memory_order_relaxed);
 	}
 	return atomic_load_explicit(&takeovers, memory_order_relaxed);
+}
+
+uint32_t gs_module_generation(void)
+{
+	return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
 uint32_t gs_module_of(uint64_t address, uint64_t *ret_base)
@@ -92,5 +125,6 @@ uint32_t gs_module_of(uint64_t address, uint64_t *ret_base)
 	uint32_t number = newest_overlap(address, address + 1, &module);
 
 	*ret_base = number == 0 ? 0 : module.base;
+	atomic_store_explicit(&used[number], true, memory_order_relaxed);
 	return number;
 }

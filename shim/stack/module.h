@@ -7,9 +7,14 @@
 
 #include <stdint.h>
 
-/* Enters modules that were loaded since the last call. Cheap when there are none. Returns how often an address range
- * was found to have been taken over by another module: what is remembered by address is stale when this changes. */
+/* Enters modules that were loaded since the last call. Returns how often an address range was found to have been taken
+ * over by another module: what libunwind remembers by address may be stale from the first time on. Takes the loader's
+ * lock, also when there is nothing new. */
 unsigned gs_module_refresh(void);
+
+/* Grows when a refresh finds that a module is gone in which gs_module_of had found an address: what is remembered by
+ * address is stale then. */
+uint32_t gs_module_generation(void);
 
 /* The module that covers the address and its load bias; 0 and 0 when none does. */
 uint32_t gs_module_of(uint64_t address, uint64_t *ret_base);

@@ -1,5 +1,6 @@
 /* See native.h.
  *
+ * Nearly all stacks are walked by unwind.c; what follows is for the others, such as those below a signal handler.
  * libunwind remembers, by address and for ever, how to leave a frame, and then reads the stack unchecked. Where a
  * module was unloaded and another one took its addresses that memory is wrong and could crash the program; so from
  * the first such takeover on, backtrace() serves, which asks the loader each time (and is about ten times slower). */
@@ -14,6 +15,7 @@
 
 #include "shim/base/elf.h"
 #include "shim/base/log.h"
+#include "shim/base/os.h"
 #include "shim/base/text.h"
 #include "shim/stack/module.h"
 
@@ -112,18 +114,17 @@ static bool is_own(const void *address)
 	return (uintptr_t)address - own.start < own.end - own.start;
 }
 
-size_t gs_native_walk(uint64_t addresses[GS_NATIVE_FRAMES_MAX], unsigned *ret_takeovers)
+static size_t walk_by_library(uint64_t addresses[GS_NATIVE_FRAMES_MAX])
 {
 	void *frames[GS_NATIVE_FRAMES_MAX + OWN_FRAMES_MAX];
 	int limit = (int)(sizeof(frames) / sizeof(frames[0])), count, first = 0;
-	unsigned takeovers;
+	int cancel = gsb_os_cancel_hold(); /* libunwind probes memory by calls that are cancellation points */
+	unsigned takeovers = gs_module_refresh();
 	size_t kept = 0;
 
-	if (!ready())
-		return 0;
-	takeovers = gs_module_refresh();
 	atomic_store_explicit(&known_takeovers, takeovers, memory_order_relaxed);
 	count = walk_libunwind != NULL && takeovers == 0 ? walk_libunwind(frames, limit) : backtrace(frames, limit);
+	gsb_os_cancel_restore(cancel);
 	while (first < count && first < WALK_FRAMES_MAX && !is_own(frames[first]))
 		first++;
 	while (first < count && is_own(frames[first]))
@@ -131,8 +132,18 @@ size_t gs_native_walk(uint64_t addresses[GS_NATIVE_FRAMES_MAX], unsigned *ret_ta
 	for (int at = first; at < count && kept < GS_NATIVE_FRAMES_MAX; at++)
 		if (frames[at] != NULL)
 			addresses[kept++] = (uint64_t)(uintptr_t)frames[at];
-	*ret_takeovers = takeovers;
 	return kept;
+}
+
+size_t gs_native_walk(struct gs_unwind *unwind, uint64_t addresses[GS_NATIVE_FRAMES_MAX])
+{
+	size_t count;
+
+	if (!ready())
+		return 0;
+	gs_unwind_begin(unwind);
+	count = gs_unwind_walk(unwind, own.start, own.end, addresses, GS_NATIVE_FRAMES_MAX);
+	return count != 0 ? count : walk_by_library(addresses);
 }
 
 const char *gs_native_name(void)

@@ -14,7 +14,6 @@
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 #include "shim/stack/intern.h"
-#include "shim/stack/module.h"
 #include "shim/stack/native.h"
 #include "shim/stack/python.h"
 #include "shim/stack/table.h"
@@ -25,7 +24,7 @@
 struct native_last {
 	uint32_t base; /* stack of the Python frames */
 	uint32_t depth;
-	unsigned takeovers;
+	uint32_t generation;
 	struct {
 		uint64_t address;
 		uint32_t node;
@@ -43,6 +42,7 @@ struct thread {
 	_Atomic uint64_t cut;
 
 	struct native_last native;
+	struct gs_unwind unwind;
 	struct gs_python_last python;
 };
 
@@ -53,13 +53,6 @@ struct site {
 	uint64_t call_site;
 };
 
-/* A return address and the frame that it is, as long as no module took over the addresses of another. */
-struct address {
-	uint64_t address;
-	uint32_t takeovers;
-	uint32_t frame;
-};
-
 static unsigned stack_flags; /* fixed at init */
 
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
@@ -67,7 +60,6 @@ static _Atomic(struct thread *) threads; /* adding is under the STACK lock */
 static struct thread *reuse_next;	 /* guarded by the STACK lock */
 
 static struct gs_table sites = GS_TABLE_INIT(struct site, 1u << 18);
-static struct gs_table addresses = GS_TABLE_INIT(struct address, 1u << 18);
 
 void gs_stack_init(unsigned flags)
 {
@@ -130,37 +122,6 @@ static uint64_t count_up(_Atomic uint64_t *counter)
 
 /* --- native frames --- */
 
-static bool address_same(const void *item, const void *key)
-{
-	const struct address *address = item, *wanted = key;
-
-	return address->address == wanted->address && address->takeovers == wanted->takeovers;
-}
-
-static int address_frame(uint64_t address, unsigned takeovers, uint32_t *ret_frame)
-{
-	struct address wanted = {.address = address, .takeovers = takeovers};
-	struct gs_frame frame = {.kind = GS_FRAME_NATIVE};
-	uint32_t hash = gs_hash(address, takeovers), number;
-	uint64_t base;
-	int error;
-
-	if (gs_table_find(&addresses, hash, address_same, &wanted, &number)) {
-		*ret_frame = ((const struct address *)gs_table_at(&addresses, number))->frame;
-		return GS_OK;
-	}
-	/* The byte before: after a call that does not return, the next one may belong to somebody else. */
-	frame.file = gs_module_of(address - 1, &base);
-	frame.offset = address - base;
-	error = gs_frame_intern(&frame, &wanted.frame);
-	if (error != GS_OK)
-		return error;
-	if (frame.file != 0)
-		gs_table_intern(&addresses, hash, address_same, &wanted, &number);
-	*ret_frame = wanted.frame;
-	return GS_OK;
-}
-
 /* How many of the frames, innermost first, lie inside of the innermost Python frame. */
 static size_t inside_python(const struct gs_python_layout *layout, const uint64_t *frames, size_t count)
 {
@@ -177,23 +138,20 @@ static uint32_t native_capture(struct thread *thread, const struct gs_python_lay
 {
 	struct native_last *last = &thread->native;
 	uint64_t frames[GS_NATIVE_FRAMES_MAX];
-	uint32_t level = 0, node = base, frame;
-	unsigned takeovers = 0;
-	int cancel = gsb_os_cancel_hold(); /* libunwind probes memory by calls that are cancellation points */
-	size_t count = gs_native_walk(frames, &takeovers);
-
-	gsb_os_cancel_restore(cancel);
+	uint32_t level = 0, node = base;
+	size_t count = gs_native_walk(&thread->unwind, frames);
 
 	count_up(&thread->native_walks);
 	if (base != 0)
 		count = inside_python(layout, frames, count);
-	if (last->base == base && last->takeovers == takeovers)
+	if (last->base == base && last->generation == thread->unwind.generation)
 		while (level < count && level < last->depth && last->levels[level].address == frames[count - 1 - level])
 			node = last->levels[level++].node;
 	for (; level < count; level++) {
 		uint64_t address = frames[count - 1 - level];
+		const struct gs_address *known = gs_unwind_look_up(&thread->unwind, address);
 
-		if (address_frame(address, takeovers, &frame) != GS_OK || gs_node_intern(node, frame, &node) != GS_OK) {
+		if (known == NULL || gs_node_intern(node, known->frame, &node) != GS_OK) {
 			*ret_cut = true;
 			break;
 		}
@@ -201,7 +159,7 @@ static uint32_t native_capture(struct thread *thread, const struct gs_python_lay
 		last->levels[level].node = node;
 	}
 	last->base = base;
-	last->takeovers = takeovers;
+	last->generation = thread->unwind.generation;
 	last->depth = level;
 	return node;
 }

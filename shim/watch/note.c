@@ -9,6 +9,7 @@
 #include "shim/base/memory.h"
 #include "shim/base/os.h"
 #include "shim/base/text.h"
+#include "shim/core/clock.h"
 #include "shim/core/conf.h"
 #include "shim/core/host.h"
 #include "shim/snap/snapshot.h"
@@ -52,19 +53,43 @@ static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t addres
 	gs_ring_add(&event);
 }
 
-void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block)
+void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id)
 {
-	add_event(GS_EVENT_ALLOC, block->time_ns, block->address, block->size_bytes, block->stream_id, block->stack,
+	add_event(GS_EVENT_ALLOC, note->time_ns, note->address, note->size_bytes, stream_id, note->stack,
 		  (uint8_t)device->device);
 	if (gs_conf.snapshot & GS_SNAPSHOT_PEAK)
 		gs_trigger_grown(device->device);
 }
 
-void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)
+void gs_note_freed(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns)
 {
 	if (gs_conf.history != 0)
-		add_event(GS_EVENT_FREE, gsb_os_now_ns(), block->address, block->size_bytes, stream_id, block->stack,
-			  (uint8_t)device->device);
+		add_event(GS_EVENT_FREE, time_ns != 0 ? time_ns : gs_clock_ns(), note->address, note->size_bytes,
+			  stream_id, note->stack, (uint8_t)device->device);
+}
+
+static struct gsa_note note_of(const struct gsa_block_info *block)
+{
+	return (struct gsa_note){
+		.address = block->address,
+		.size_bytes = block->size_bytes,
+		.time_ns = block->time_ns,
+		.stack = block->stack,
+	};
+}
+
+void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block)
+{
+	struct gsa_note note = note_of(block);
+
+	gs_note_served(device, &note, block->stream_id);
+}
+
+void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)
+{
+	struct gsa_note note = note_of(block);
+
+	gs_note_freed(device, &note, stream_id, 0);
 }
 
 static void track(enum gs_live_class live_class, enum gs_event_type type, uint64_t address, uint64_t size_bytes,
@@ -73,7 +98,7 @@ static void track(enum gs_live_class live_class, enum gs_event_type type, uint64
 	struct gs_live entry = {
 		.address = address,
 		.size_bytes = size_bytes,
-		.time_ns = gsb_os_now_ns(),
+		.time_ns = gs_clock_ns(),
 		.owner = owner,
 		.stack = stack,
 		.thread = gs_thread_id(),
@@ -91,7 +116,7 @@ static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint6
 	int error = gs_live_remove(live_class, address, &entry);
 
 	if (error == GS_OK)
-		add_event(type, gsb_os_now_ns(), address, entry.size_bytes, 0, entry.stack, entry.device);
+		add_event(type, gs_clock_ns(), address, entry.size_bytes, 0, entry.stack, entry.device);
 	return error;
 }
 
@@ -195,12 +220,12 @@ static void write_out_of_memory(void)
 {
 	static _Atomic uint64_t next_ns;
 	static _Atomic unsigned written;
-	uint64_t start_ns = gsb_os_now_ns(), end_ns;
+	uint64_t start_ns = gs_clock_ns(), end_ns;
 
 	if (!(gs_conf.snapshot & GS_SNAPSHOT_OOM) || start_ns < atomic_load(&next_ns))
 		return;
 	gs_snapshot_write(GS_SNAPSHOT_AT_OOM, NULL, 0);
-	end_ns = gsb_os_now_ns();
+	end_ns = gs_clock_ns();
 	if (atomic_fetch_add(&written, 1) + 1 >= OOM_FREELY)
 		atomic_store(&next_ns, end_ns + OOM_PAUSE * (end_ns - start_ns));
 }
@@ -209,7 +234,7 @@ void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *d
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	add_event(GS_EVENT_OUT_OF_MEMORY, gsb_os_now_ns(), 0, size_bytes, 0, gs_note_stack(call),
+	add_event(GS_EVENT_OUT_OF_MEMORY, gs_clock_ns(), 0, size_bytes, 0, gs_note_stack(call),
 		  (uint8_t)device->device);
 	if (!atomic_flag_test_and_set(&said))
 		say_out_of_memory(device, size_bytes);
@@ -246,7 +271,7 @@ void gs_note_out_of_host_memory(const struct gs_call *call, uint64_t size_bytes)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	add_event(GS_EVENT_OUT_OF_MEMORY, gsb_os_now_ns(), 0, size_bytes, 0, gs_note_stack(call), HOST_DEVICE);
+	add_event(GS_EVENT_OUT_OF_MEMORY, gs_clock_ns(), 0, size_bytes, 0, gs_note_stack(call), HOST_DEVICE);
 	if (!atomic_flag_test_and_set(&said))
 		say_out_of_host_memory(size_bytes);
 	write_out_of_memory();

@@ -113,7 +113,7 @@ CUresult gs_on_cuDeviceSetMemPool(struct gs_call *call, PFN_cuDeviceSetMemPool_v
 
 	(void)call;
 	if (result == CUDA_SUCCESS && device != NULL)
-		atomic_store(&device->default_is_current, pool == device->default_pool);
+		gs_device_set_pool(device, pool == device->default_pool);
 	return result;
 }
 
@@ -127,7 +127,7 @@ CUresult gs_on_cuMemSetMemPool(struct gs_call *call, PFN_cuMemSetMemPool_v13000 
 
 	(void)call;
 	if (result == CUDA_SUCCESS && device != NULL && type == CU_MEM_ALLOCATION_TYPE_PINNED)
-		atomic_store(&device->default_is_current, pool == device->default_pool);
+		gs_device_set_pool(device, pool == device->default_pool);
 	return result;
 }
 #endif
@@ -143,7 +143,7 @@ CUresult gs_on_cuMemPoolDestroy(struct gs_call *call, PFN_cuMemPoolDestroy_v1102
 		CUmemoryPool current = NULL;
 
 		if (device != NULL && gs_driver.cuDeviceGetMemPool(&current, ordinal) == CUDA_SUCCESS)
-			atomic_store(&device->default_is_current, current == device->default_pool);
+			gs_device_set_pool(device, current == device->default_pool);
 	}
 	return result;
 }

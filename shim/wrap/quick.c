@@ -1,24 +1,53 @@
 /* See shim/api/quick.h. What is done here is what memory.c does for the same call below the runtime, of which only the
- * cases are taken that need no driver and cannot fail. The driver's function counts as called, too. */
+ * cases are taken that need no driver and cannot fail. The driver's function counts as called, too.
+ *
+ * What a call needs to know (the device, the stream, that nothing forbids it) is found out once and kept for the thread
+ * as a *route*, by the stream that the program named. A route holds as long as the epoch does (shim/core/epoch.h); which
+ * context is current the driver is asked each time. */
 #include "shim/api/quick.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
+#include "shim/core/epoch.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/note.h"
 #include "shim/wrap/memory.h"
 
+#define ROUTES 8u
+#define NO_STREAM ((CUstream)0x3) /* beside CU_STREAM_LEGACY and CU_STREAM_PER_THREAD */
+
+struct route {
+	const struct gs_runtime *real;
+	CUstream handle; /* never NULL: the default streams by their own handles; NO_STREAM: for cudaMalloc and cudaFree */
+	uint64_t epoch;
+	uint32_t kinds; /* that may be answered, by enum gs_quick_kind */
+	struct gs_context context;
+	struct gs_device *device;
+	struct gsa_stream stream;
+};
+
+static _Thread_local struct route routes[ROUTES] __attribute__((tls_model("initial-exec")));
 static _Atomic bool stopped;
 
 void gs_quick_stop(void)
 {
 	atomic_store(&stopped, true);
+	gs_epoch_end();
+}
+
+/* The thread knows nothing any more. */
+static void forget(void)
+{
+	gs_thread.quick_kinds = 0;
+	for (unsigned i = 0; i < ROUTES; i++)
+		routes[i].epoch = 0;
 }
 
 void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaError_t result)
@@ -30,33 +59,95 @@ void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaE
 	    !gs_context_current(&context))
 		return;
 	if (gs_thread.quick_runtime != real || gs_thread.quick_context != context.id)
-		gs_thread.quick_kinds = 0;
+		forget();
 	gs_thread.quick_runtime = real;
 	gs_thread.quick_context = context.id;
 	gs_thread.quick_kinds |= 1u << kind;
 }
 
-/* Begins to answer a call: the thread's device, if the runtime would only pass the call on to us. Followed by
- * quick_end. */
-static struct gs_device *quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind,
-				     struct gs_context *ret_context)
+/* The thread's device, if the runtime would only pass the call on to us. */
+static struct gs_device *device_learn(const struct gs_runtime *real, enum gs_quick_kind kind,
+				      struct gs_context *ret_context)
 {
 	struct gs_device *device;
 
-	if (real == NULL || gs_thread.quick_runtime != real || (gs_thread.quick_kinds >> kind & 1) == 0 ||
-	    gs_mode() != GS_MODE_ACTIVE || gs_thread.inside != 0 || gs_thread.runtime_fn != 0 ||
-	    atomic_load_explicit(&stopped, memory_order_relaxed) || gs_order_capturing() || gs_order_broken())
+	if (gs_thread.quick_runtime != real || (gs_thread.quick_kinds >> kind & 1) == 0 ||
+	    gs_mode() != GS_MODE_ACTIVE || atomic_load(&stopped) || gs_order_capturing() || gs_order_broken())
 		return NULL;
-	gs_thread.inside = 1;
 	device = gs_device_current(ret_context);
 	if (device != NULL && ret_context->id == gs_thread.quick_context)
 		return device;
-	gs_thread.quick_kinds = 0;
+	forget();
+	return NULL;
+}
+
+/* Whether calls of this kind may be answered on the route, whose stream is found out. */
+static bool kind_learn(struct route *route, enum gs_quick_kind kind)
+{
+	switch (kind) {
+	case GS_QUICK_cudaMalloc:
+		return !gs_memory_needs_plain(false);
+	case GS_QUICK_cudaFree:
+		return true;
+	case GS_QUICK_cudaMallocAsync:
+	case GS_QUICK_cudaMallocAsync_ptsz:
+		return route->device->pools && atomic_load(&route->device->default_is_current) &&
+		       gs_stream_resolve_in(&route->context, route->handle, false, &route->stream) &&
+		       route->stream.owner == (uint64_t)(uintptr_t)route->context.handle;
+	case GS_QUICK_cudaFreeAsync:
+	case GS_QUICK_cudaFreeAsync_ptsz:
+		return gs_stream_resolve_in(&route->context, route->handle, false, &route->stream);
+	}
+	return false;
+}
+
+static __attribute__((noinline)) bool route_learn(struct route *route, const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
+{
+	struct route learned = {.real = real, .handle = handle, .epoch = gs_epoch()};
+
+	learned.device = device_learn(real, kind, &learned.context);
+	if (learned.device == NULL || !kind_learn(&learned, kind))
+		return false;
+	learned.kinds = 1u << kind;
+	if (route->real == real && route->handle == handle && route->epoch == learned.epoch &&
+	    route->context.id == learned.context.id)
+		learned.kinds |= route->kinds;
+	*route = learned;
+	return true;
+}
+
+/* Begins to answer a call: NULL where it has to enter the runtime. Followed by quick_end. */
+static inline __attribute__((always_inline)) const struct route *quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
+{
+	struct route *route = &routes[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % ROUTES];
+	CUcontext current = NULL;
+
+	if (gs_thread.inside != 0 || gs_thread.runtime_fn != 0)
+		return NULL;
+	gs_thread.inside = 1;
+	if (__builtin_expect(route->handle == handle && route->real == real && (route->kinds >> kind & 1) != 0 &&
+				     route->epoch == gs_epoch() &&
+				     gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+				     current == route->context.handle,
+			     1))
+		return route;
+	if (route_learn(route, real, kind, handle))
+		return route;
 	gs_thread.inside = 0;
 	return NULL;
 }
 
-static bool quick_end(const struct gs_call *call, enum gs_fn runtime_fn, bool answered)
+static inline struct gs_call driver_call(enum gs_fn fn, const void *caller)
+{
+	return (struct gs_call){.fn = fn, .caller = caller, .start_ticks = gs_call_timed ? gs_ticks() : 0};
+}
+
+static inline uint64_t time_of(const struct gs_call *call)
+{
+	return call->start_ticks != 0 ? gs_clock_at(call->start_ticks) : gs_clock_ns();
+}
+
+static inline bool quick_end(const struct gs_call *call, enum gs_fn runtime_fn, bool answered)
 {
 	if (answered) {
 		gs_counter_add(runtime_fn, 0);
@@ -66,117 +157,113 @@ static bool quick_end(const struct gs_call *call, enum gs_fn runtime_fn, bool an
 	return answered;
 }
 
-/* Whether calls are timed is known once the shim has started, which another thread may be doing now. */
-static struct gs_call driver_call(enum gs_fn fn, const void *caller)
+static bool alloc_held(const struct route *route, const struct gsa_request *request, void **ret_pointer)
 {
-	bool timed = gs_mode() == GS_MODE_ACTIVE && gs_call_timed;
+	struct gsa_note note;
 
-	return (struct gs_call){.fn = fn, .caller = caller, .start_ticks = timed ? gs_ticks() : 0};
+	if (gsa_alloc_held(route->device->allocator, request, &note) != GS_OK)
+		return false;
+	gs_note_served(route->device, &note, request->stream != NULL ? request->stream->id : 0);
+	*ret_pointer = (void *)(uintptr_t)note.address;
+	return true;
 }
 
-static bool alloc_held(const struct gs_device *device, const struct gsa_request *request, void **ret_pointer)
+static bool free_held(const struct route *route, const struct gs_call *call, void *pointer,
+		      const struct gsa_stream *stream)
 {
-	struct gsa_block_info block;
+	struct gsa_note note;
 
-	if (gsa_alloc_held(device->allocator, request, &block) != GS_OK)
+	if (gsa_free_held(route->device->allocator, (uint64_t)(uintptr_t)pointer, stream, &note) != GS_OK)
 		return false;
-	gs_note_alloc(device, &block);
-	*ret_pointer = (void *)(uintptr_t)block.address;
+	if (gs_conf.history != 0)
+		gs_note_freed(route->device, &note, stream != NULL ? stream->id : 0, time_of(call));
 	return true;
 }
 
 bool gs_quick_cudaMalloc(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size)
 {
-	struct gs_call call = driver_call(GS_FN_cuMemAlloc_v2, caller);
-	struct gs_context context;
-	struct gs_device *device = quick_begin(real, GS_QUICK_cudaMalloc, &context);
+	const struct route *route;
+	struct gs_call call;
 	bool answered = false;
 
-	if (device == NULL)
+	if (devPtr == NULL || size == 0 || (route = quick_begin(real, GS_QUICK_cudaMalloc, NO_STREAM)) == NULL)
 		return false;
-	if (devPtr != NULL && size != 0 && !gs_torch_is_caller(caller) && !gs_memory_needs_plain(false)) {
+	call = driver_call(GS_FN_cuMemAlloc_v2, caller);
+	if (!gs_torch_is_caller(caller)) {
 		struct gsa_request request = {
 			.size_bytes = size,
 			.origin = GSA_ORIGIN_LEGACY,
-			.owner = (uint64_t)(uintptr_t)context.handle,
+			.owner = (uint64_t)(uintptr_t)route->context.handle,
 			.stack = gs_note_stack(&call),
 			.thread = gs_thread_id(),
+			.time_ns = time_of(&call),
 		};
 
-		answered = alloc_held(device, &request, devPtr);
+		answered = alloc_held(route, &request, devPtr);
 	}
 	return quick_end(&call, GS_FN_cudaMalloc, answered);
 }
 
 bool gs_quick_cudaFree(const struct gs_runtime *real, const void *caller, void *devPtr)
 {
-	struct gs_call call = driver_call(GS_FN_cuMemFree_v2, caller);
-	struct gs_context context;
-	struct gs_device *device = quick_begin(real, GS_QUICK_cudaFree, &context);
-	struct gsa_block_info block;
-	bool answered = false;
+	const struct route *route;
+	struct gs_call call;
 
-	if (device == NULL)
+	if (devPtr == NULL || (route = quick_begin(real, GS_QUICK_cudaFree, NO_STREAM)) == NULL)
 		return false;
-	if (devPtr != NULL && !gs_memory_free_waits() && !gs_memory_ran_ahead(device) &&
-	    gsa_free_held(device->allocator, (uint64_t)(uintptr_t)devPtr, NULL, &block) == GS_OK) {
-		gs_note_free(device, &block, 0);
-		answered = true;
-	}
-	return quick_end(&call, GS_FN_cudaFree, answered);
+	call = driver_call(GS_FN_cuMemFree_v2, caller);
+	return quick_end(&call, GS_FN_cudaFree,
+			 !gs_memory_free_waits() && !gs_memory_ran_ahead(route->device) &&
+				 free_held(route, &call, devPtr, NULL));
 }
 
-static bool malloc_async(const struct gs_runtime *real, const void *caller, bool per_thread, void **devPtr, size_t size,
-			 cudaStream_t hStream)
+static inline CUstream default_or(cudaStream_t hStream, bool per_thread)
 {
-	struct gs_call call =
-		driver_call(per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync, caller);
-	struct gs_context context;
-	struct gs_device *device = quick_begin(
-		real, per_thread ? GS_QUICK_cudaMallocAsync_ptsz : GS_QUICK_cudaMallocAsync, &context);
-	struct gsa_stream stream;
-	bool answered = false;
+	return hStream != NULL ? hStream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
 
-	if (device == NULL)
+static inline bool malloc_async(const struct gs_runtime *real, const void *caller, bool per_thread, void **devPtr,
+				size_t size, cudaStream_t hStream)
+{
+	const struct route *route;
+	struct gs_call call;
+	bool answered;
+
+	if (devPtr == NULL || size == 0 ||
+	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaMallocAsync_ptsz : GS_QUICK_cudaMallocAsync,
+				 default_or(hStream, per_thread))) == NULL)
 		return false;
-	if (devPtr != NULL && size != 0 && device->pools && atomic_load(&device->default_is_current) &&
-	    gs_stream_resolve_in(&context, hStream, per_thread, &stream) &&
-	    stream.owner == (uint64_t)(uintptr_t)context.handle) {
-		struct gsa_request request = {
-			.size_bytes = size,
-			.origin = GSA_ORIGIN_ASYNC,
-			.stream = &stream,
-			.owner = stream.owner,
-			.pool = (uint64_t)(uintptr_t)device->default_pool,
-			.lasting = !context.primary,
-			.stack = gs_note_stack(&call),
-			.thread = gs_thread_id(),
-		};
+	call = driver_call(per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync, caller);
 
-		answered = alloc_held(device, &request, devPtr);
-	}
+	struct gsa_request request = {
+		.size_bytes = size,
+		.origin = GSA_ORIGIN_ASYNC,
+		.stream = &route->stream,
+		.owner = route->stream.owner,
+		.pool = (uint64_t)(uintptr_t)route->device->default_pool,
+		.lasting = !route->context.primary,
+		.stack = gs_note_stack(&call),
+		.thread = gs_thread_id(),
+		.time_ns = time_of(&call),
+	};
+
+	answered = alloc_held(route, &request, devPtr);
 	return quick_end(&call, per_thread ? GS_FN_cudaMallocAsync_ptsz : GS_FN_cudaMallocAsync, answered);
 }
 
-static bool free_async(const struct gs_runtime *real, const void *caller, bool per_thread, void *devPtr,
-		       cudaStream_t hStream)
+static inline bool free_async(const struct gs_runtime *real, const void *caller, bool per_thread, void *devPtr,
+			      cudaStream_t hStream)
 {
-	struct gs_call call = driver_call(per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync, caller);
-	struct gs_context context;
-	struct gs_device *device = quick_begin(
-		real, per_thread ? GS_QUICK_cudaFreeAsync_ptsz : GS_QUICK_cudaFreeAsync, &context);
-	struct gsa_block_info block;
-	struct gsa_stream stream;
-	bool answered = false;
+	const struct route *route;
+	struct gs_call call;
 
-	if (device == NULL)
+	if (devPtr == NULL ||
+	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaFreeAsync_ptsz : GS_QUICK_cudaFreeAsync,
+				 default_or(hStream, per_thread))) == NULL)
 		return false;
-	if (devPtr != NULL && gs_stream_resolve_in(&context, hStream, per_thread, &stream) &&
-	    gsa_free_held(device->allocator, (uint64_t)(uintptr_t)devPtr, &stream, &block) == GS_OK) {
-		gs_note_free(device, &block, stream.id);
-		answered = true;
-	}
-	return quick_end(&call, per_thread ? GS_FN_cudaFreeAsync_ptsz : GS_FN_cudaFreeAsync, answered);
+	call = driver_call(per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync, caller);
+	return quick_end(&call, per_thread ? GS_FN_cudaFreeAsync_ptsz : GS_FN_cudaFreeAsync,
+			 free_held(route, &call, devPtr, &route->stream));
 }
 
 bool gs_quick_cudaMallocAsync(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size,

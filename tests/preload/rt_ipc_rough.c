@@ -90,6 +90,7 @@ static void faults_importer(void)
 
 	hear_ready();
 	CUDA(ipc_open(&block, handle));
+	CHECK(holds(block, 5 * MIB, 9)); /* once: the first stack of a wait opens what it is read with */
 	CUDA(cudaIpcCloseMemHandle(block));
 	before = fd_count();
 	for (unsigned i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {

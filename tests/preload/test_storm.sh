@@ -31,6 +31,11 @@ is 'fork storm: one line, of the parent' "$(grep -c . <<<"$errors"), $(grep -c '
 is 'fork storm: one file, whole' "$(whole)" 1
 rm -f gpushim.*
 
+for policy in random late; do
+	is "fences, captures and contexts of eight threads, $policy" \
+		"$(GPUSHIM_ALLOC_CONF=snapshot:off sim --policy $policy "$BUILD/tests/preload/drv_races")" 'all went well'
+done
+
 for round in 1 2 3; do
 	output=$(sim "$storm" exit 2>/dev/null)
 	is "exit under load, round $round: the status" "$?:$output" 6:running

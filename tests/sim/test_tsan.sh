@@ -30,9 +30,11 @@ for conf in stacks:off,history:0,watch:off snapshot:exit backend:cudamalloc back
 	races 0 random $conf preload/rt_threads turns
 	races 0 late $conf preload/rt_ends storm
 	races 0 random $conf preload/rt_storm fork
+	races 0 random $conf preload/drv_races
 done
 races 0 late free_sync:always preload/rt_threads turns
 races 0 late snapshot:exit preload/rt_threads lock
+races 0 late snapshot:exit preload/drv_races
 for what in growth many mallocs wrong-thread ended-elsewhere storm; do
 	races 0 random snapshot:exit preload/rt_capture_threads $what
 done

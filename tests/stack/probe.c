@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "shim/base/elf.h"
 #include "shim/base/fault.h"
 #include "shim/base/os.h"
 #include "shim/stack/stack.h"
+#include "shim/stack/unwind.h"
 
 #define DEPTH_MAX 1400
 
@@ -76,6 +78,18 @@ PROBE_EXPORT long probe_capture_in_thread(char *text, size_t capacity)
 	if (pthread_create(&thread, NULL, thread_main, &request) == 0)
 		pthread_join(thread, NULL);
 	return request.length;
+}
+
+PROBE_EXPORT size_t probe_walk(uint64_t *addresses, size_t capacity)
+{
+	static _Thread_local struct gs_unwind *unwind;
+	struct gsb_elf own;
+
+	if (unwind == NULL)
+		unwind = gsb_os_pages_map(sizeof(*unwind));
+	gsb_elf_at((const void *)probe_walk, &own);
+	gs_unwind_begin(unwind);
+	return gs_unwind_walk(unwind, own.start, own.end, addresses, capacity);
 }
 
 PROBE_EXPORT void probe_counters(char *text, size_t capacity)

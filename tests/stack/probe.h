@@ -16,6 +16,10 @@ long probe_capture(char *text, size_t capacity, uintptr_t call_site);
 /* The same from a thread of its own that the interpreter knows nothing about. */
 long probe_capture_in_thread(char *text, size_t capacity);
 
+/* The caller's return addresses by our own walk alone, innermost first: where in the caller it was called from, then the
+ * frames above. Returns how many; 0: it gave up. */
+size_t probe_walk(uint64_t *addresses, size_t capacity);
+
 /* "captures native_walks cut|python|native". */
 void probe_counters(char *text, size_t capacity);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,22 @@ static void capture_below(void *user)
 	__asm__ volatile(""); /* no tail call */
 }
 
+/* Below a signal handler it is not our own walk that serves. */
+static void capture_signalled(int number)
+{
+	(void)number;
+	capture();
+	__asm__ volatile(""); /* no tail call */
+}
+
+static void under_signal(void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler};
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	raise(SIGUSR1);
+}
+
 static void (*library_open(const char *name, void **ret_handle))(void (*)(void *), void *)
 {
 	char path[512];
@@ -228,6 +245,9 @@ static void test_takeover(void **state)
 		assert_non_null(strstr(seen.frames[3].module, "prog_native"));
 		assert_non_null(strstr(seen.frames[seen.count - 2].module, "libc"));
 	}
+	under_signal(capture_signalled);
+	seen_parse(&seen, text);
+	assert_non_null(strstr(seen.frames[0].module, "prog_native"));
 	probe_counters(counters, sizeof(counters));
 	assert_non_null(strstr(counters, "|backtrace"));
 	outer(0);

@@ -111,10 +111,34 @@ static bool torch_free(void *address, cudaStream_t stream)
 
 /* --- all of them ------------------------------------------------------------------------------------------------- */
 
+/* --- nothing: what the replay itself costs ------------------------------------------------------------------------ */
+
+static const char *none_prepare(void)
+{
+	return NULL;
+}
+
+static bool none_alloc(void **ret_address, size_t size_bytes, cudaStream_t stream)
+{
+	static uintptr_t next = 4096;
+
+	(void)stream;
+	*ret_address = (void *)next;
+	next += size_bytes;
+	return true;
+}
+
+static bool none_free(void *address, cudaStream_t stream)
+{
+	(void)stream;
+	return address != NULL;
+}
+
 static const struct route routes[] = {
 	{"async", true, async_prepare, async_alloc, async_free},
 	{"sync", false, sync_prepare, sync_alloc, sync_free},
 	{"torch", false, torch_prepare, torch_alloc, torch_free},
+	{"none", false, none_prepare, none_alloc, none_free},
 };
 
 const struct route *route_find(const char *name)

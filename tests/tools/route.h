@@ -1,5 +1,6 @@
-/* The ways on which a replay gets memory and gives it back: the runtime's stream-ordered calls, its plain ones, and
- * PyTorch's caching allocator without Python, by the C functions that PyTorch exports for compiled models. */
+/* The ways on which a replay gets memory and gives it back: the runtime's stream-ordered calls, its plain ones,
+ * PyTorch's caching allocator without Python, by the C functions that PyTorch exports for compiled models, and none: no
+ * memory at all. */
 #ifndef ROUTE_H
 #define ROUTE_H
 

@@ -54,11 +54,11 @@ static void a_fence_at_the_free_is_done_before_later_work(void **state)
 	struct bench *bench = bench_open(fake_options(), GIB);
 	uint64_t first = take(bench, 8 * MIB, 1);
 	struct gsa_stream other = fake_stream(2);
-	struct gsa_block_info block;
+	struct gsa_note note;
 
 	(void)state;
 	fake_submit(&bench->fake, 2);
-	assert_int_equal(gsa_free_held(bench->allocator, first, &other, &block), GS_E_NOT_FOUND);
+	assert_int_equal(gsa_free_held(bench->allocator, first, &other, &note), GS_E_NOT_FOUND);
 	give(bench, first, 2);
 	assert_int_equal(bench->fake.calls[FAKE_FENCE_STREAM], 1);
 	fake_finish(&bench->fake, 2);
