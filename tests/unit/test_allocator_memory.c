@@ -259,25 +259,6 @@ static void the_limit_holds(void **state)
 	bench_close(bench);
 }
 
-/* Not even for want of other memory: what is the program's own is given to nobody after it. */
-static void plain_requests_take_no_cached_memory(void **state)
-{
-	struct gsa_request request = {.size_bytes = 8 * MIB, .origin = GSA_ORIGIN_LEGACY, .owner = 1, .plain = true};
-	struct gsa_options options = fake_options();
-	struct gsa_block_info block;
-	struct bench *bench;
-
-	(void)state;
-	options.use_vmm = false;
-	bench = bench_open(options, 8 * MIB);
-	give(bench, take(bench, 8 * MIB, 0), 0);
-	assert_int_equal(gsa_alloc(bench->allocator, &request, &block), GS_OK);
-	assert_int_equal(gsa_free(bench->allocator, block.address, NULL, NULL), GS_OK);
-	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 0);
-	assert_int_equal(bench->fake.used_bytes, 0);
-	bench_close(bench);
-}
-
 static void plain_requests_go_to_the_driver_and_back(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -592,7 +573,6 @@ int main(void)
 	    cmocka_unit_test(less_will_do_when_a_whole_step_is_not_there),
 	    cmocka_unit_test(the_limit_holds),
 	    cmocka_unit_test(plain_requests_go_to_the_driver_and_back),
-	    cmocka_unit_test(plain_requests_take_no_cached_memory),
 	    cmocka_unit_test(held_is_what_is_mapped),
 	    {"H34 refused virtual memory means plain segments", h34_refused_virtual_memory_means_plain_segments, NULL,
 	     NULL, NULL},

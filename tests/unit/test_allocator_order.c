@@ -47,6 +47,24 @@ static void other_stream_waits_for_the_fence(void **state)
 	bench_close(bench);
 }
 
+static void other_stream_waits_for_the_fence_of_plain_memory_too(void **state)
+{
+	struct gsa_options options = fake_options();
+	struct bench *bench;
+	uint64_t first;
+
+	(void)state;
+	options.use_vmm = false;
+	bench = bench_open(options, GIB);
+	first = take(bench, 8 * MIB, 1);
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 1);
+	assert_int_not_equal(take(bench, 8 * MIB, 2), first);
+	fake_finish(&bench->fake, 1);
+	assert_int_equal(take(bench, 8 * MIB, 2), first);
+	bench_close(bench);
+}
+
 /* What is freed on another stream than it was allocated on is for others: its fence, recorded at the free, is done
  * before what that stream does next. */
 static void a_fence_at_the_free_is_done_before_later_work(void **state)
@@ -467,6 +485,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    {"a stream has its own freed memory back at once", same_stream_reuses_at_once, NULL, NULL, NULL},
 	    {"H1 another stream waits for the fence", other_stream_waits_for_the_fence, NULL, NULL, NULL},
+	    {"H1 another stream waits for the fence of plain memory", other_stream_waits_for_the_fence_of_plain_memory_too, NULL,
+	     NULL, NULL},
 	    {"a fence at the free is done before later work", a_fence_at_the_free_is_done_before_later_work, NULL, NULL,
 	     NULL},
 	    {"what stays on its stream needs no fence", what_stays_on_its_stream_needs_no_fence, NULL, NULL, NULL},
