@@ -93,7 +93,7 @@ static void sync_print(const char *path, const struct gsr_model *model, struct g
 			continue;
 		if (!finding->problem && !normal_said) {
 			gsr_line("%s", "");
-			gsr_line("normal by themselves, or too seldom to be part of a loop:");
+			gsr_line("normal by themselves, or not part of what is done again and again:");
 			normal_said = true;
 		}
 		finding_print(model, places, finding);

@@ -6,9 +6,13 @@
 #include <string.h>
 
 enum weight { PROBLEM, NORMAL };
+enum needs { ANY, WAIT };
 
-/* What happens less often at a place belongs to the start or the end of the program. */
-#define LOOP_CALLS 3
+/* A place belongs to what the program does again and again if it was come to this often with launches in between, and either
+ * in the last part of the program or over a good part of it: otherwise it is its start, or the first round of a loop. */
+#define LOOP_CALLS 5
+#define LAST_PART(launches) ((launches) - (launches) / 3)
+#define GOOD_PART(launches) ((launches) / 4)
 
 /* A call that takes less than this on average found nothing to wait for. */
 #define PRICE_NS 10000
@@ -28,11 +32,12 @@ static const struct mark {
 
 static const struct kind {
 	enum gsr_finding_kind finding;
+	enum needs needs;
 	const char *call_class, *function, *way, *memory;
 	uint64_t most_bytes;
 } kinds[] = {
-#define KIND(name, class, function, way, memory, most_bytes)                                                           \
-	{GSR_FINDING_##name, class, function, way, memory, most_bytes},
+#define KIND(name, needs, class, function, way, memory, most_bytes)                                                    \
+	{GSR_FINDING_##name, needs, class, function, way, memory, most_bytes},
 #include "report/finding.def"
 };
 
@@ -60,11 +65,22 @@ static bool mark_fits(const struct gsr_model *model, struct gsr_places *places, 
 	return false;
 }
 
-static bool kind_fits(const struct gsr_model *model, const struct kind *kind, size_t row)
+/* For work on the device: by name, or for a copy. */
+static bool row_waits(const struct gsr_model *model, size_t row)
+{
+	const char *call_class = GSR_NAME(model, waits, class, row);
+
+	return strcmp(call_class, "sync") == 0 || strcmp(call_class, "copy") == 0 ||
+	       (strcmp(call_class, "copy_async") == 0 &&
+		strcmp(GSR_NAME(model, waits, memory, row), "pageable") == 0);
+}
+
+static bool kind_fits(const struct gsr_model *model, const struct kind *kind, size_t row, bool waits)
 {
 	uint64_t size_bytes = GSR_CELL(model, waits, size_bytes, row), calls = GSR_CELL(model, waits, calls, row);
 
-	return fnmatch(kind->call_class, GSR_NAME(model, waits, class, row), 0) == 0 &&
+	return (kind->needs != WAIT || waits) &&
+	       fnmatch(kind->call_class, GSR_NAME(model, waits, class, row), 0) == 0 &&
 	       fnmatch(kind->function, gsr_string(model, GSR_CELL(model, waits, function, row)), 0) == 0 &&
 	       fnmatch(kind->way, GSR_NAME(model, waits, way, row), 0) == 0 &&
 	       fnmatch(kind->memory, GSR_NAME(model, waits, memory, row), 0) == 0 &&
@@ -75,13 +91,17 @@ static bool kind_fits(const struct gsr_model *model, const struct kind *kind, si
 static enum gsr_finding_kind kind_of(const struct gsr_model *model, struct gsr_places *places, const size_t *row,
 				     size_t count)
 {
-	for (size_t i = 0; i < COUNT_OF(marks); i++)
+	bool waits = false;
+
+	for (size_t at = 0; at < count; at++)
+		waits |= row_waits(model, row[at]);
+	for (size_t i = 0; waits && i < COUNT_OF(marks); i++)
 		for (size_t at = 0; at < count; at++)
 			if (mark_fits(model, places, &marks[i], GSR_CELL(model, waits, stack, row[at])))
 				return marks[i].finding;
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		for (size_t at = 0; at < count; at++)
-			if (kind_fits(model, &kinds[i], row[at]))
+			if (kind_fits(model, &kinds[i], row[at], waits))
 				return kinds[i].finding;
 	return GSR_FINDING_OTHER;
 }
@@ -97,8 +117,37 @@ static void function_add(char **functions, const char *name)
 	strcat(*functions, name);
 }
 
+static uint64_t launches_of(const struct gsr_model *model)
+{
+	const cJSON *function;
+	uint64_t launches = 0;
+
+	cJSON_ArrayForEach(function, model->functions)
+	{
+		if (strcmp(gsr_text(function, GS_KEY(functions, layer)), "driver") == 0 &&
+		    (strcmp(gsr_text(function, GS_KEY(functions, class)), "launch") == 0 ||
+		     strcmp(gsr_text(function, GS_KEY(functions, class)), "graph_launch") == 0))
+			launches += gsr_count(function, GS_KEY(functions, calls));
+	}
+	return launches;
+}
+
+static bool in_loop(const struct gsr_model *model, const size_t *row, size_t count, uint64_t launches)
+{
+	for (size_t at = 0; at < count; at++) {
+		uint64_t first = GSR_CELL(model, waits, first_launch, row[at]);
+		uint64_t last = GSR_CELL(model, waits, last_launch, row[at]);
+
+		if (launches == 0 ? GSR_CELL(model, waits, calls, row[at]) >= LOOP_CALLS
+				  : GSR_CELL(model, waits, apart, row[at]) >= LOOP_CALLS &&
+					    (last >= LAST_PART(launches) || last - first >= GOOD_PART(launches)))
+			return true;
+	}
+	return false;
+}
+
 static void finding_make(const struct gsr_model *model, struct gsr_places *places, const size_t *row, size_t count,
-			 struct gsr_finding *finding)
+			 uint64_t launches, struct gsr_finding *finding)
 {
 	const char *memory = NULL;
 
@@ -123,7 +172,7 @@ static void finding_make(const struct gsr_model *model, struct gsr_places *place
 	finding->stack = GSR_CELL(model, waits, stack, row[0]);
 	finding->memory = memory == NULL || strcmp(memory, "none") == 0 ? "" : memory;
 	finding->kind = kind_of(model, places, row, count);
-	finding->problem = gsr_finding_texts[finding->kind].problem && finding->calls >= LOOP_CALLS &&
+	finding->problem = gsr_finding_texts[finding->kind].problem && in_loop(model, row, count, launches) &&
 			   finding->host_ns / finding->calls >= PRICE_NS;
 }
 
@@ -199,6 +248,7 @@ static bool same_place(const struct gsr_model *model, struct gsr_places *places,
 void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *ret_findings)
 {
 	size_t *row = or_end(calloc(GSR_ROWS(model, waits) + 1, sizeof(*row))), count, next;
+	uint64_t launches = launches_of(model);
 
 	memset(ret_findings, 0, sizeof(*ret_findings));
 	count = rows_by_line(model, places, ret_findings, row);
@@ -206,7 +256,7 @@ void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places,
 	for (size_t at = 0; at < count; at = next) {
 		for (next = at + 1; next < count && same_place(model, places, row[at], row[next]); next++)
 			;
-		finding_make(model, places, &row[at], next - at, &ret_findings->findings[ret_findings->count++]);
+		finding_make(model, places, &row[at], next - at, launches, &ret_findings->findings[ret_findings->count++]);
 	}
 	qsort(ret_findings->findings, ret_findings->count, sizeof(struct gsr_finding), by_price);
 	free(row);

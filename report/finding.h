@@ -20,7 +20,7 @@ extern const struct gsr_finding_text gsr_finding_texts[GSR_FINDING_KINDS];
 
 struct gsr_finding {
 	enum gsr_finding_kind kind;
-	bool problem;		   /* not normal by kind, of some price, and made often enough to be part of a loop */
+	bool problem;		   /* not normal by kind, of some price, and part of a loop */
 	uint64_t stack;		   /* one of its stacks */
 	uint64_t calls;		   /* of the function that was called most */
 	uint64_t host_ns;	   /* of all calls there */

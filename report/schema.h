@@ -74,7 +74,10 @@ enum gs_snap_kind {
 	X(waits, stack, STACK, "where; 0 = calls too short to have waited, and what found no room")			\
 	X(waits, way, NAME, "which way it copied")									\
 	X(waits, memory, NAME, "host memory that it copied from or to")							\
-	X(waits, calls, COUNT, "calls")											\
+	X(waits, calls, COUNT, "calls; for polls, waits by polling")											\
+	X(waits, apart, COUNT, "calls with a launch of the same thread since the one before at this place")		\
+	X(waits, first_launch, COUNT, "launches that there had been at the first call, roughly")			\
+	X(waits, last_launch, COUNT, "likewise, at the last call")							\
 	X(waits, host_ns, COUNT, "host time inside")									\
 	X(waits, longest_ns, COUNT, "longest one")									\
 	X(waits, size_bytes, COUNT, "bytes copied")

@@ -65,6 +65,8 @@ static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum
 {
 	if (ticks >= GS_WAIT_SHORT_TICKS || (call->start_ticks != 0 && (call->wait.stacked || call->wait.size_bytes != 0)))
 		gs_wait_ended(call, ticks);
+	if (call_class == GS_CLASS_LAUNCH || call_class == GS_CLASS_GRAPH_LAUNCH)
+		gs_wait_launched();
 	if (call_class == GS_CLASS_POLL && gs_call_timed)
 		gs_wait_polled(call, result != CUDA_ERROR_NOT_READY);
 	if (call_class == GS_CLASS_HOST_ALLOC || call_class == GS_CLASS_HOST_FREE)

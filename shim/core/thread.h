@@ -28,6 +28,7 @@ struct gs_thread {
 	uint64_t quick_unloads;            /* gs_lookup_unloads of which this thread knows */
 	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
 	struct gs_polls polls;
+	uint64_t launches;                 /* of this thread */
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
 };
 

@@ -455,6 +455,12 @@ static uint64_t waits_cell(const void *user, size_t row, unsigned column)
 		return wait.memory;
 	case GS_SNAP_waits_calls:
 		return wait.calls;
+	case GS_SNAP_waits_apart:
+		return wait.apart;
+	case GS_SNAP_waits_first_launch:
+		return wait.first_launch;
+	case GS_SNAP_waits_last_launch:
+		return wait.last_launch;
 	case GS_SNAP_waits_host_ns:
 		return wait.host_ns;
 	case GS_SNAP_waits_longest_ns:

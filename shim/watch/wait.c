@@ -21,8 +21,10 @@ struct row {
 	uint32_t stack, name;
 	uint16_t fn;
 	uint8_t way, memory;
-	_Atomic uint64_t calls, ticks, longest_ticks, size_bytes;
+	_Atomic uint64_t calls, apart, first_launch, last_launch, seen_launches, ticks, longest_ticks, size_bytes;
 };
+
+_Atomic uint64_t gs_wait_launches;
 
 static struct gs_table rows = GS_TABLE_INIT(struct row, ROW_LIMIT);
 
@@ -50,7 +52,21 @@ static struct row *row_of(enum gs_fn fn, const struct gs_wait_call *what, uint32
 	return (struct row *)gs_table_at(&rows, number);
 }
 
-static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t calls, uint64_t ticks)
+/* Whether the place is part of what the program does again and again shows by the launches in between. */
+static void row_add_launches(struct row *row)
+{
+	uint64_t mine = gs_thread.launches;
+	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + mine % GS_WAIT_LAUNCHES_APART;
+
+	if (atomic_load_explicit(&row->calls, memory_order_relaxed) == 0)
+		atomic_store_explicit(&row->first_launch, all, memory_order_relaxed);
+	else if (atomic_load_explicit(&row->seen_launches, memory_order_relaxed) != mine)
+		atomic_fetch_add_explicit(&row->apart, 1, memory_order_relaxed);
+	atomic_store_explicit(&row->seen_launches, mine, memory_order_relaxed);
+	atomic_store_explicit(&row->last_launch, all, memory_order_relaxed);
+}
+
+static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
 {
 	struct row *row = row_of(fn, what, stack);
 	uint64_t longest;
@@ -59,7 +75,8 @@ static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t sta
 		row = row_of(fn, what, 0);
 	if (row == NULL)
 		return;
-	atomic_fetch_add_explicit(&row->calls, calls, memory_order_relaxed);
+	row_add_launches(row);
+	atomic_fetch_add_explicit(&row->calls, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&row->ticks, ticks, memory_order_relaxed);
 	if (what->size_bytes != 0)
 		atomic_fetch_add_explicit(&row->size_bytes, what->size_bytes, memory_order_relaxed);
@@ -86,6 +103,9 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.way = row->way,
 		.memory = row->memory,
 		.calls = atomic_load_explicit(&row->calls, memory_order_relaxed),
+		.apart = atomic_load_explicit(&row->apart, memory_order_relaxed),
+		.first_launch = atomic_load_explicit(&row->first_launch, memory_order_relaxed),
+		.last_launch = atomic_load_explicit(&row->last_launch, memory_order_relaxed),
 		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
 		.longest_ns = gs_ticks_to_ns(atomic_load_explicit(&row->longest_ticks, memory_order_relaxed)),
 		.size_bytes = atomic_load_explicit(&row->size_bytes, memory_order_relaxed),
@@ -187,7 +207,7 @@ void gs_wait_ended(struct gs_call *call, uint64_t ticks)
 {
 	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS)
 		call->wait.stack = gs_note_stack(call);
-	row_add(call->fn, &call->wait, call->wait.stack, 1, ticks);
+	row_add(call->fn, &call->wait, call->wait.stack, ticks);
 }
 
 void gs_wait_polled(struct gs_call *call, bool done)
@@ -205,7 +225,7 @@ void gs_wait_polled(struct gs_call *call, bool done)
 		return;
 	if (polls->count >= POLL_LEAST) {
 		call->wait = (struct gs_wait_call){0};
-		row_add(call->fn, &call->wait, gs_note_stack(call), polls->count, now - polls->first_ticks);
+		row_add(call->fn, &call->wait, gs_note_stack(call), now - polls->first_ticks);
 	}
 	polls->count = 0;
 }

@@ -9,12 +9,14 @@
 #ifndef GS_WATCH_WAIT_H
 #define GS_WATCH_WAIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shim/api/class.h"
 #include "shim/api/fn.h"
+#include "shim/core/thread.h"
 #include "shim/watch/copy.h"
 
 /* 4 to 8 microseconds on processors whose time-stamp counter runs at 2 to 4 GHz: less than it takes to wait for anything. */
@@ -50,6 +52,16 @@ void gs_wait_expect(struct gs_call *call);
 void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy);
 void gs_wait_ended(struct gs_call *call, uint64_t ticks);
 
+/* Kernels and graphs that all threads have launched, give or take GS_WAIT_LAUNCHES_APART for each. */
+#define GS_WAIT_LAUNCHES_APART 16u
+extern _Atomic uint64_t gs_wait_launches;
+
+static inline void gs_wait_launched(void)
+{
+	if (++gs_thread.launches % GS_WAIT_LAUNCHES_APART == 0)
+		atomic_fetch_add_explicit(&gs_wait_launches, GS_WAIT_LAUNCHES_APART, memory_order_relaxed);
+}
+
 /* After a call that asked whether something is done, in the order of the thread's calls. */
 void gs_wait_polled(struct gs_call *call, bool done);
 
@@ -63,7 +75,9 @@ struct gs_wait {
 	uint32_t stack; /* 0: all short calls, and those that found no room */
 	enum gs_copy_way way;
 	enum gs_host_memory memory;
-	uint64_t calls;
+	uint64_t calls; /* of polls: waits by polling */
+	uint64_t apart; /* calls with a launch of the same thread since the one before at this place */
+	uint64_t first_launch, last_launch; /* how many launches there had been at the first and at the last call */
 	uint64_t host_ns;
 	uint64_t longest_ns;
 	uint64_t size_bytes;

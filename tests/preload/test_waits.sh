@@ -38,7 +38,7 @@ cuMemcpyHtoDAsync_v2 to_device pinned 5 5242880'
 is 'each place waits for itself' "$(python3 -c "$figures" waits "$folder"/gpushim.*.json)" \
 'cuCtxSynchronize 1
 cuEventSynchronize 1
-cuStreamQuery 41
+cuStreamQuery 1
 cuStreamSynchronize 7
 cuStreamSynchronize 1'
 sync=$("$BUILD/gpushim-report" sync -n 0 "$folder"/gpushim.*.json)

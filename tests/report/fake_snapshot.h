@@ -356,12 +356,12 @@ static size_t fake_wait_count(void)
 static void fake_wait_read(size_t index, struct gs_wait *ret)
 {
 	static const struct gs_wait waits[] = {
-		{S_COPY_UP, GS_CLASS_COPY_ASYNC, 3, GS_COPY_TO_HOST, GS_HOST_MEMORY_PAGEABLE, 300, 2400000, 90000, 1200},
-		{S_STREAM_SYNC, GS_CLASS_SYNC, 3, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 300, 2500000000, 31000000, 0},
-		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 4, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PAGEABLE, 20, 400000000, 25000000,
+		{S_COPY_UP, GS_CLASS_COPY_ASYNC, 3, GS_COPY_TO_HOST, GS_HOST_MEMORY_PAGEABLE, 300, 299, 100, 119000, 2400000, 90000, 1200},
+		{S_STREAM_SYNC, GS_CLASS_SYNC, 3, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 300, 299, 100, 119000, 2500000000, 31000000, 0},
+		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 4, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PAGEABLE, 20, 19, 90, 100000, 400000000, 25000000,
 		 20 * 64 * MIB},
-		{S_LAUNCH, GS_CLASS_LAUNCH, 2, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 900, 280000000, 700000, 0},
-		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 0, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PINNED, 1000, 2000000, 5000, 1024 * MIB},
+		{S_LAUNCH, GS_CLASS_LAUNCH, 2, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 900, 899, 0, 120000, 280000000, 700000, 0},
+		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 0, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PINNED, 1000, 0, 90, 90, 2000000, 5000, 1024 * MIB},
 	};
 
 	*ret = waits[index];
@@ -375,10 +375,10 @@ static size_t fake_counter_count(void)
 static void fake_counter_read(size_t index, struct gs_counter *ret)
 {
 	static const struct gs_counter counters[] = {
-	    {"cudaMalloc", "runtime", "ALLOC", 5000, 1500000},
-	    {"cuLaunchKernel", "driver", "LAUNCH", 120000, 384000000},
-	    {"cuMemAlloc_v2", "driver", "ALLOC", 0, 0},
-	    {"cuStreamSynchronize", "driver", "SYNC_ALWAYS", 300, 2500000000},
+	    {"cudaMalloc", "runtime", "alloc", 5000, 1500000},
+	    {"cuLaunchKernel", "driver", "launch", 120000, 384000000},
+	    {"cuMemAlloc_v2", "driver", "alloc", 0, 0},
+	    {"cuStreamSynchronize", "driver", "sync", 300, 2500000000},
 	};
 
 	*ret = counters[index];
