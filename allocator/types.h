@@ -239,9 +239,9 @@ struct gsa {
 	uint64_t stitched_handles; /* mapped a second time so far */
 	bool stitch_refused;	   /* by the driver */
 
-	struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
+	_Alignas(64) struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
 
-	bool plain_only;	 /* virtual memory was refused, or is not wanted: no growth in the arena any more */
+	_Alignas(64) bool plain_only; /* virtual memory was refused, or is not wanted: no growth in the arena any more */
 	bool vmm_worked;	 /* something was mapped once */
 	uint64_t incoming_bytes; /* plain memory being asked of the driver */
 	struct gsa_map segments; /* address -> struct gsa_segment */
