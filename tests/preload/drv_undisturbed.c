@@ -218,6 +218,7 @@ static void fences_fail(const char *function)
 		NEED(cuMemFree_v2(memory));
 		fault_arm(function, 1 + i % 2, CUDA_ERROR_UNKNOWN);
 		NEED(cuMemAlloc_v2(&more, BYTES));
+		trim();
 		fault_arm(function, 0, 0);
 		NEED(cuCtxSynchronize());
 		NEED(cuMemFree_v2(more));
