@@ -194,15 +194,9 @@ static const char *stack_apply(const struct gsr_categories *categories, uint64_t
 
 static const char *thread_apply(const struct gsr_categories *categories, uint64_t thread)
 {
-	const struct gsr_model *model = categories->model;
-	const char *category = NULL;
-	const cJSON *row;
+	const char *name = gsr_thread_name(categories->model, thread);
+	const char *category = name[0] != '\0' ? rules_apply(categories, "thread", name, NULL) : NULL;
 
-	cJSON_ArrayForEach(row, model->threads)
-	{
-		if (gsr_count(row, GS_KEY(threads, tid)) == thread)
-			category = rules_apply(categories, "thread", gsr_text(row, GS_KEY(threads, name)), NULL);
-	}
 	return category != NULL ? category : "other";
 }
 

@@ -96,3 +96,15 @@ size_t gsr_name_find(const struct gsr_texts *names, const char *name)
 		index++;
 	return index;
 }
+
+const char *gsr_thread_name(const struct gsr_model *model, uint64_t thread)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach(row, model->threads)
+	{
+		if (gsr_count(row, GS_KEY(threads, tid)) == thread)
+			return gsr_text(row, GS_KEY(threads, name));
+	}
+	return "";
+}

@@ -63,6 +63,9 @@ bool gsr_history_complete(const struct gsr_model *model);
 /* Sum of a key of live_totals over the devices, for one class. */
 uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key);
 
+/* Name of a thread; "" where it had ended when the snapshot was written. */
+const char *gsr_thread_name(const struct gsr_model *model, uint64_t thread);
+
 /* Index of a name in the list of a NAME column; the number of names when it is not there. */
 size_t gsr_name_find(const struct gsr_texts *names, const char *name);
 

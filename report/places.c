@@ -36,7 +36,7 @@ static enum rank rank_of(const struct gsr_model *model, uint64_t frame)
 	static const char *const cuda[] = {"libgpushim", "libcuda.", "libcudart", "libc.so", "libpthread",
 					   "ld-linux",	 "libc10",   "libdl.",	  NULL};
 	static const char *const core[] = {"libtorch", "libstdc++", "libpython", "libcublas", "libcudnn", NULL};
-	static const char *const generated[] = {"<frozen ", "<eval_with_key>", "<__array_function__", NULL};
+	static const char *const generated[] = {"<frozen ", "<eval_with_key>", "<__array_function__", "<autograd>", NULL};
 	const char *kind = GSR_NAME(model, frames, kind, frame);
 	const char *file = gsr_string(model, GSR_CELL(model, frames, file, frame));
 
@@ -146,7 +146,8 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 {
 	const struct gsr_model *model = places->model;
 	const char *kind, *module, *function;
-	uint64_t distance;
+	uint64_t distance, line;
+	char line_text[32] = "";
 
 	if (frame == 0) {
 		strcpy(text, "(no stack)");
@@ -154,9 +155,11 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 	}
 	kind = GSR_NAME(model, frames, kind, frame);
 	if (strcmp(kind, "native") != 0) {
-		gsr_cell(text, "%s:%llu in %s",
-			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))),
-			 (unsigned long long)GSR_CELL(model, frames, line, frame),
+		line = GSR_CELL(model, frames, line, frame);
+		if (line != 0)
+			snprintf(line_text, sizeof(line_text), ":%llu", (unsigned long long)line);
+		gsr_cell(text, "%s%s in %s",
+			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))), line_text,
 			 gsr_string(model, GSR_CELL(model, frames, function, frame)));
 		return text;
 	}

@@ -103,6 +103,8 @@ void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, st
 		const struct gsr_origin *origin = &replay->origins[i];
 		uint32_t group = group_of(&reading, origin);
 
+		if (ret_usage->groups[group].stack == origin->stack && ret_usage->groups[group].thread == 0)
+			ret_usage->groups[group].thread = origin->thread;
 		ret_usage->group_of_origin[i] = group;
 		use_add(&ret_usage->groups[group].use, &origin->use);
 		use_add(&ret_usage->sum, &origin->use);

@@ -12,7 +12,7 @@ enum gsr_order { GSR_ORDER_BEST, GSR_ORDER_LIVE, GSR_ORDER_PEAK, GSR_ORDER_TOTAL
 
 struct gsr_group {
 	char *name;
-	uint64_t stack; /* one of its stacks */
+	uint64_t stack, thread; /* of one that belongs to it */
 	struct gsr_use use;
 };
 

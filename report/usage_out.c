@@ -14,13 +14,18 @@ static size_t rows_shown(const struct gsr_usage *usage, const struct gsr_options
 	return options->rows < shown ? options->rows : shown;
 }
 
-/* Frames of a stack below its line, innermost first, as notes under a row. */
-static void stack_print(struct gsr_grid *grid, struct gsr_places *places, const struct gsr_model *model, uint64_t stack)
+/* Frames of a stack below its line, innermost first, and a thread that is not the main one, as notes under a row. */
+static void stack_print(struct gsr_grid *grid, struct gsr_places *places, const struct gsr_model *model,
+			const struct gsr_group *group)
 {
+	const char *thread = gsr_thread_name(model, group->thread);
+	uint64_t stack = group->stack;
 	char text[GSR_CELL_BYTES];
 
 	for (; stack != 0; stack = GSR_CELL(model, stacks, parent, stack))
 		gsr_grid_note(grid, gsr_frame_text(places, GSR_CELL(model, stacks, frame, stack), text));
+	if (thread[0] != '\0' && group->thread != gsr_count(model->meta, GS_KEY(meta, pid)))
+		gsr_grid_note(grid, gsr_cell(text, "thread %s", thread));
 }
 
 static const char *group_head(enum gsr_group_by by)
@@ -58,7 +63,7 @@ void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, c
 							 gsr_bytes(cells[4], use->total_bytes),
 							 gsr_number(cells[5], use->total_count), group->name});
 		if (options->by == GSR_BY_STACK)
-			stack_print(grid, places, model, group->stack);
+			stack_print(grid, places, model, group);
 	}
 	gsr_grid_print(grid);
 	if (shown < usage->count)
@@ -105,6 +110,7 @@ cJSON *gsr_usage_json(struct gsr_places *places, const struct gsr_model *model, 
 		cJSON_AddStringToObject(row, "name", group->name);
 		use_json(row, &group->use);
 		cJSON_AddItemToObject(row, "stack", stack_json(places, model, group->stack));
+		cJSON_AddStringToObject(row, "thread", gsr_thread_name(model, group->thread));
 		cJSON_AddItemToArray(rows, row);
 	}
 	return object;

@@ -27,6 +27,7 @@
 #include "shim/snap/snapshot.h"
 #include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
+#include "shim/torch/forward.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/live.h"
@@ -57,6 +58,8 @@ static void start(const struct gs_driver_found *found)
 	gs_trigger_init();
 	gs_stack_init(gs_conf.stacks);
 	gs_launch_init(gs_conf.watch ? gs_conf.launches : 0);
+	if (gs_conf.torch != GS_TORCH_OFF)
+		gs_torch_forward_init();
 	if (getenv("CUDA_INJECTION64_PATH") != NULL)
 		gs_quick_stop();
 	if (gs_ring_init(gs_conf.history) != GS_OK)

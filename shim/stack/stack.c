@@ -54,6 +54,7 @@ struct site {
 };
 
 static unsigned stack_flags; /* fixed at init */
+static const struct gs_stack_origin *stack_origin; /* the same; NULL = none */
 
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) threads; /* adding is under the STACK lock */
@@ -64,6 +65,11 @@ static struct gs_table sites = GS_TABLE_INIT(struct site, 1u << 18);
 void gs_stack_init(unsigned flags)
 {
 	stack_flags = flags;
+}
+
+void gs_stack_origin_set(const struct gs_stack_origin *origin)
+{
+	stack_origin = origin;
 }
 
 /* --- threads --- */
@@ -198,6 +204,12 @@ static uint32_t capture(struct thread *thread, const void *call_site)
 		layout = gs_python_layout(attempt);
 	if (layout != NULL)
 		stack = gs_python_capture(layout, &thread->python, &cut);
+	if (layout != NULL && stack_origin != NULL) {
+		if (stack == 0)
+			stack = stack_origin->outer();
+		else
+			stack_origin->seen(stack);
+	}
 	if ((stack_flags & GS_STACK_ALL) != 0 || ((stack_flags & GS_STACK_NATIVE) != 0 && stack == 0))
 		stack = native_capture(thread, layout, stack, &cut);
 	else if ((stack_flags & GS_STACK_NATIVE) != 0)

@@ -31,6 +31,14 @@ void gs_stack_init(unsigned flags);
  * native frames are remembered. Keeps errno. Never takes the GIL, never allocates from the program's heap. */
 uint32_t gs_stack_capture(const void *call_site);
 
+/* Who knows more about stacks than can be seen: is told of each stack of Python frames, and asked for one on a thread that
+ * has none, 0 = none. Native frames go inside of that. Both run within a capture. */
+struct gs_stack_origin {
+	void (*seen)(uint32_t stack);
+	uint32_t (*outer)(void);
+};
+void gs_stack_origin_set(const struct gs_stack_origin *origin); /* once, at start; static */
+
 enum gs_frame_kind { GS_FRAME_NONE, GS_FRAME_PYTHON, GS_FRAME_NATIVE };
 
 struct gs_frame {

@@ -22,6 +22,8 @@ CASES = [
     ([(PYTHON + "/torch/optim/adamw.py", "AdamW._init_group"), (PYTHON + "/torch/optim/optimizer.py", "step"),
       ("train.py", "main")], "optimizer"),
     ([("ops.py", "Scale.backward"), ], "gradients"),
+    ([("<autograd>", "backward"), (PYTHON + "/torch/nn/functional.py", "linear"), ("net.py", "forward"),
+      ("train.py", "main")], "gradients"),
     ([(PYTHON + "/torch/nn/modules/linear.py", "forward"), (PYTHON + "/torch/utils/checkpoint.py", "recompute"),
       ("ops.py", "backward")], "activations"),
     ([(PYTHON + "/torch/distributed/distributed_c10d.py", "all_gather"), ("net.py", "forward")], "communication"),
@@ -115,7 +117,7 @@ tap.equal({key: row["live_bytes"] >> 20 for key, row in json.loads(tap.report("s
           wanted(), "summary --json")
 
 own = rules("# mine\n\nlabels python train.py main  # a comment\nthings thread pt_*\n")
-changes = {0: "labels", 12: "things"}
+changes = {0: "labels", len(CASES): "things"}
 tap.equal(categories(name, "--categories", own), (0, wanted(changes), ""), "a user's rules come first; inner frames first")
 tap.equal(categories(make("set.json", own)), (0, wanted(changes), ""), "the file that the settings name")
 status, found, err = categories(make("gone.json", "/no/such/rules"))

@@ -9,6 +9,7 @@
 #include "shim/base/os.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/unwind.h"
+#include "shim/torch/forward.h"
 
 #define DEPTH_MAX 1400
 
@@ -110,6 +111,11 @@ PROBE_EXPORT void probe_fault(unsigned passes)
 PROBE_EXPORT unsigned probe_fault_fired(void)
 {
 	return gsb_fault_fired(GSB_FAULT_STACK);
+}
+
+PROBE_EXPORT void probe_forward(void)
+{
+	gs_torch_forward_init();
 }
 
 PROBE_EXPORT double probe_time(unsigned count)

@@ -28,6 +28,9 @@ void probe_fault(unsigned passes);
 /* How many have failed since. */
 unsigned probe_fault_fired(void);
 
+/* Connects the stacks of PyTorch's backward operations to those of the forward ones. */
+void probe_forward(void);
+
 /* Nanoseconds a capture, the mean of count captures of the same stack. */
 double probe_time(unsigned count);
 

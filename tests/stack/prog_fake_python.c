@@ -35,6 +35,39 @@ EXPORT char *PyGILState_GetThisThreadState(void)
 	return state;
 }
 
+/* What libtorch_cpu.so exports: the number of the next operation, the thread's number, the operation that runs. */
+EXPORT uint64_t fake_sequence(void) __asm__("_ZN2at15sequence_number4peekEv");
+EXPORT uint64_t fake_thread(void) __asm__("_ZN2at14RecordFunction15currentThreadIdEv");
+EXPORT void *fake_node(const void **ret) __asm__("_ZN5torch8autograd16get_current_nodeEv");
+
+static uint64_t sequence = 11, thread = 3;
+static struct {
+	uint64_t words[16];
+} node;
+static struct {
+	uint64_t vtable;
+	int uses, weak;
+} node_counts = {.uses = 1};
+static bool node_runs;
+
+EXPORT uint64_t fake_sequence(void)
+{
+	return sequence;
+}
+
+EXPORT uint64_t fake_thread(void)
+{
+	return thread;
+}
+
+EXPORT void *fake_node(const void **ret)
+{
+	ret[0] = node_runs ? &node : NULL;
+	ret[1] = node_runs ? &node_counts : NULL;
+	node_counts.uses += node_runs;
+	return ret;
+}
+
 static void put(char *object, size_t offset, const void *pointer)
 {
 	memcpy(object + offset, &pointer, sizeof(pointer));
@@ -109,7 +142,8 @@ struct outcome {
 	char text[200000];
 };
 
-static struct outcome *outcome_of(void (*make)(void))
+/* Of two captures, the second one. */
+static struct outcome *outcome_between(void (*make)(void), void (*between)(void))
 {
 	static struct outcome outcome;
 	size_t got = 0;
@@ -126,6 +160,8 @@ static struct outcome *outcome_of(void (*make)(void))
 		make();
 		probe_init(1);
 		probe_capture(outcome.text, sizeof(outcome.text), 0);
+		if (between != NULL)
+			between();
 		probe_capture(outcome.text, sizeof(outcome.text), 0);
 		probe_counters(counters, sizeof(counters));
 		sscanf(counters, "%*[^|]|%63[^|]", outcome.python);
@@ -142,6 +178,11 @@ static struct outcome *outcome_of(void (*make)(void))
 	assert_int_equal(status, 0);
 	assert_int_equal(got, sizeof(outcome));
 	return &outcome;
+}
+
+static struct outcome *outcome_of(void (*make)(void))
+{
+	return outcome_between(make, NULL);
 }
 
 static void test_right(void **unused)
@@ -328,6 +369,88 @@ static void test_wrong(void **unused)
 	}
 }
 
+/* --- PyTorch's backward operations --- */
+
+static void make_forward(void)
+{
+	make_3_12();
+	probe_forward();
+}
+
+/* The thread has no Python frames, and runs the operation of this number that this thread made. */
+static void backward_begin(uint64_t made_as, uint64_t made_by)
+{
+	put(cframe, 0, NULL);
+	sequence = 500; /* the forward pass has gone on */
+	thread = 9;
+	node_runs = true;
+	node.words[3] = made_as;
+	node.words[6] = made_by;
+}
+
+static void backward_known(void)
+{
+	backward_begin(10, 3);
+}
+
+static void backward_of_other(void)
+{
+	backward_begin(11, 3);
+}
+
+static void backward_of_other_thread(void)
+{
+	backward_begin(10, 4);
+}
+
+static void backward_later(void)
+{
+	char text[100];
+
+	/* What comes under the same number later, from another line, is not the operation's. */
+	put(frames[0], 56, code + 200);
+	line_table[32] = (char)(0x80 | 12 << 3);
+	probe_capture(text, sizeof(text), 0);
+	backward_begin(10, 3);
+}
+
+static void backward_twice(void)
+{
+	char text[100];
+
+	backward_begin(10, 3);
+	for (int i = 0; i < 5; i++)
+		probe_capture(text, sizeof(text), 0);
+	if (node_counts.uses != 1)
+		_exit(1);
+}
+
+static void backward_outside(void)
+{
+	backward_begin(10, 3);
+	node_runs = false;
+}
+
+static void test_backward(void **unused)
+{
+	static const struct {
+		void (*between)(void);
+		const char *text;
+	} cases[] = {
+	    {backward_known, "P f|f|8\nP backward|<autograd>|0\n"},
+	    {backward_of_other, ""},
+	    {backward_of_other_thread, ""},
+	    {backward_later, "P f|f|8\nP backward|<autograd>|0\n"},
+	    {backward_twice, "P f|f|8\nP backward|<autograd>|0\n"},
+	    {backward_outside, ""},
+	};
+
+	(void)unused;
+	for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++)
+		assert_string_equal(outcome_between(make_forward, cases[at].between)->text, cases[at].text);
+	assert_string_equal(outcome_between(make_3_12, backward_known)->text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +458,7 @@ int main(void)
 	    cmocka_unit_test(test_endless),
 	    cmocka_unit_test(test_no_frames),
 	    cmocka_unit_test(test_wrong),
+	    cmocka_unit_test(test_backward),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
