@@ -132,6 +132,9 @@ static void torch_print(const struct gsr_model *model, const struct gsr_torch *t
 		gsr_line("  its segments hold %s; %s of that (%s) is cached by PyTorch, free to nobody else",
 			 gsr_bytes(bytes, torch->held_bytes), gsr_bytes(peak, torch->cached_bytes),
 			 gsr_share(share, torch->cached_bytes, torch->held_bytes));
+	if (torch->cached_bytes > torch->held_bytes / 10 && failure_find(model) < GSR_ROWS(model, events))
+		gsr_line("  when memory runs out, little of that is of use: torch:serve, or PyTorch's own "
+			 "expandable_segments:True, avoids it");
 	if (torch->outside_count > 0)
 		gsr_line("  outside PyTorch: %s in %s blocks (libraries, other code; see top --what block)",
 			 gsr_bytes(bytes, torch->outside_bytes), gsr_number(count, torch->outside_count));

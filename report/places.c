@@ -142,6 +142,18 @@ void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret
 	*ret_function = gsr_string(model, GSR_CELL(model, frames, function, frame));
 }
 
+bool gsr_places_is_core(struct gsr_places *places, uint64_t frame)
+{
+	enum rank rank = rank_of(places->model, frame);
+	const char *file, *function;
+
+	if (rank != RANK_NATIVE_CUDA && rank != RANK_NATIVE_CORE)
+		return false;
+	gsr_frame_names(places, frame, &file, &function);
+	return strncmp(function, "torch::autograd::generated::", strlen("torch::autograd::generated::")) != 0 ||
+	       strstr(function, "::apply") == NULL;
+}
+
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
 {
 	const struct gsr_model *model = places->model;

@@ -16,6 +16,10 @@ void gsr_places_drop(struct gsr_places *places);
 /* The frame that stands for the stack; 0 = no stack. */
 uint64_t gsr_places_line(const struct gsr_places *places, uint64_t stack);
 
+/* Whether a frame lies in PyTorch's core, CUDA's libraries or the C library, and is no operation of autograd: where there
+ * are others, such frames say little. */
+bool gsr_places_is_core(struct gsr_places *places, uint64_t frame);
+
 /* Path and function of a Python frame; module, without its folder, and function of a native one, "" where it is not
  * known. The texts live as long as places. */
 void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret_file, const char **ret_function);

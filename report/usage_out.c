@@ -14,16 +14,29 @@ static size_t rows_shown(const struct gsr_usage *usage, const struct gsr_options
 	return options->rows < shown ? options->rows : shown;
 }
 
-/* Frames of a stack below its line, innermost first, and a thread that is not the main one, as notes under a row. */
+/* Frames of a stack below its line, innermost first, and a thread that is not the main one, as notes under a row. Of
+ * several frames in a row that say little the outermost is shown: what the program called. */
 static void stack_print(struct gsr_grid *grid, struct gsr_places *places, const struct gsr_model *model,
 			const struct gsr_group *group)
 {
 	const char *thread = gsr_thread_name(model, group->thread);
-	uint64_t stack = group->stack;
 	char text[GSR_CELL_BYTES];
+	unsigned skipped = 0;
 
-	for (; stack != 0; stack = GSR_CELL(model, stacks, parent, stack))
-		gsr_grid_note(grid, gsr_frame_text(places, GSR_CELL(model, stacks, frame, stack), text));
+	for (uint64_t stack = group->stack, outer; stack != 0; stack = outer) {
+		uint64_t frame = GSR_CELL(model, stacks, frame, stack);
+
+		outer = GSR_CELL(model, stacks, parent, stack);
+		if (outer != 0 && gsr_places_is_core(places, frame) &&
+		    gsr_places_is_core(places, GSR_CELL(model, stacks, frame, outer))) {
+			skipped++;
+			continue;
+		}
+		if (skipped > 0)
+			gsr_grid_note(grid, gsr_cell(text, "(%u inside of the next one)", skipped));
+		skipped = 0;
+		gsr_grid_note(grid, gsr_frame_text(places, frame, text));
+	}
 	if (thread[0] != '\0' && group->thread != gsr_count(model->meta, GS_KEY(meta, pid)))
 		gsr_grid_note(grid, gsr_cell(text, "thread %s", thread));
 }

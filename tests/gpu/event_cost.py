@@ -3,16 +3,15 @@ innermost lines change from tensor to tensor.
 
     event_cost.py [--history python|all]
 
---history: with PyTorch's own recording, for comparison. Prints one JSON line: nanoseconds for a pair, the least and the
-median over many short runs."""
+--history: with PyTorch's own recording, for comparison. A step (turns.py) makes and drops PAIRS tensors."""
 
 import argparse
-import json
-import time
 
 import torch
 
-DEPTH, PAIRS, RUNS = 16, 2000, 40
+import turns
+
+DEPTH, PAIRS = 16, 2000
 
 
 def first(device):
@@ -48,14 +47,7 @@ def main():
     device = torch.device("cuda")
     if arguments.history:
         torch.cuda.memory._record_memory_history(max_entries=100000, stacks=arguments.history)
-    down(DEPTH, device)
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter_ns()
-        down(DEPTH, device)
-        times.append((time.perf_counter_ns() - start) / PAIRS)
-    times.sort()
-    print(json.dumps({"ns_least": times[0], "ns_median": times[len(times) // 2]}))
+    turns.serve(lambda: down(DEPTH, device))
 
 
 main()

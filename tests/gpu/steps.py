@@ -1,10 +1,11 @@
 """Steps of small PyTorch programs, timed: what gpushim costs where the host is the bottleneck.
 
-    steps.py train|large|decode [--steps N] [--history python|all]
+    steps.py train|large|decode [--steps N] [--history python|all] [--turns]
 
 train: a small language model, AdamW, bf16 autocast, dropout. large: the same at a size that keeps the GPU busy. decode:
 one token at a time through 24 layers, 16 tokens a step. --history: with PyTorch's own recording of memory, for comparison.
-Prints one JSON line: milliseconds a step (median, tenth percentile, least) and a checksum of the results."""
+Prints one JSON line: milliseconds a step (median, tenth percentile, least) and a checksum of the results. --turns: as
+turns.py says."""
 
 import argparse
 import json
@@ -13,6 +14,8 @@ import time
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+
+import turns
 
 WARM_SHARE = 4  # the first quarter of the steps does not count
 
@@ -116,6 +119,7 @@ def main():
     parser.add_argument("program", choices=["train", "large", "decode"])
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--history", choices=["python", "all"])
+    parser.add_argument("--turns", action="store_true")
     arguments = parser.parse_args()
     if arguments.history:
         torch.cuda.memory._record_memory_history(max_entries=100000, stacks=arguments.history)
@@ -125,6 +129,9 @@ def main():
         "large": lambda: (training(1024, 16, 12, 8, 512), 40),
         "decode": lambda: (decoding(), 24),
     }[arguments.program]()
+    if arguments.turns:
+        turns.serve(step, torch.cuda.synchronize)
+        return
     count, times, total = arguments.steps or count, [], 0.0
     for _ in range(count):
         torch.cuda.synchronize()

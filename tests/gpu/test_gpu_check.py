@@ -103,6 +103,20 @@ def a_program_over_its_limit_is_killed_with_its_children():
             time.sleep(0.05)
 
 
+def programs_run_by_turns():
+    serve = "import sys; sys.path.insert(0, sys.argv[1]); import turns; turns.serve(lambda: None)"
+    gpu = os.path.join(ROOT, "tests", "gpu")
+    with workplace() as place:
+        program, broken = (place.start([sys.executable, "-c", code, gpu], shim=False) for code in (serve, "1 / 0"))
+        try:
+            program.ready()
+            assert len(program.steps(3)) == 3 and len(program.steps(1)) == 1
+            assert "ZeroDivisionError" in failure_of(broken.ready)
+        finally:
+            program.close()
+            broken.close()
+
+
 def shim_and_settings_reach_the_program():
     saved, machine.SHIM = machine.SHIM, "libgpushim-of-the-test.so"
     try:
@@ -220,6 +234,7 @@ TESTS = [
     without_a_driver_one_clear_line,
     a_crash_shows_signal_and_last_lines,
     a_program_over_its_limit_is_killed_with_its_children,
+    programs_run_by_turns,
     shim_and_settings_reach_the_program,
     a_snapshot_is_read,
     equal_counts_pass_and_a_missing_launch_does_not,

@@ -2,6 +2,7 @@
 with a time limit, its last lines kept for the case that it fails."""
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -91,8 +93,8 @@ class Workplace:
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, command, shim=True, conf="", environment=None, limit_s=240, good=(0,)):
-        """Runs one program to its end. Raises Failed if its status is not among `good` or it takes too long."""
+    def place(self, shim, conf, environment):
+        """A folder for a program, and its variables."""
         folder = tempfile.mkdtemp(dir=self.folder)
         variables = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
         for name in ("LD_PRELOAD", "GPUSHIM_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
@@ -102,7 +104,56 @@ class Workplace:
             variables["LD_PRELOAD"] = SHIM
             if conf:
                 variables["GPUSHIM_ALLOC_CONF"] = conf
+        return folder, variables
+
+    def start(self, command, shim=True, conf="", environment=None):
+        """Starts a program that runs by turns."""
+        return Turns(command, *self.place(shim, conf, environment))
+
+    def run(self, command, shim=True, conf="", environment=None, limit_s=240, good=(0,)):
+        """Runs one program to its end. Raises Failed if its status is not among `good` or it takes too long."""
+        folder, variables = self.place(shim, conf, environment)
         return Run(command, folder, variables, limit_s, good)
+
+
+class Turns:
+    """A program of tests/gpu/turns.py, waiting for its turn."""
+
+    def __init__(self, command, folder, variables):
+        self.name = " ".join(os.path.basename(word) for word in command[1:])
+        self.output = open(os.path.join(folder, "output"), "w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=variables, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.output
+        )
+
+    def answer(self, limit_s):
+        """Its next line."""
+        alarm = threading.Timer(limit_s, self.process.kill)
+        alarm.start()
+        line = self.process.stdout.readline()
+        alarm.cancel()
+        if not line:
+            self.process.wait()
+            self.output.seek(0)
+            raise Failed(f"{self.name} ended with status {self.process.returncode}\n{self.output.read()[-2000:]}")
+        return line
+
+    def ready(self):
+        while self.answer(120).strip() != "ready":
+            pass
+
+    def steps(self, count):
+        """Seconds of each step."""
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        return json.loads(self.answer(60))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.output.close()
 
 
 class Run:
