@@ -14,6 +14,9 @@ WALK = os.path.join(TOP, "tests/stack/walk.py")
 VERSIONS = [(3, minor) for minor in range(9, 15)]
 SAY = "import sys; print(sys.executable, *sys.version_info[:2], sys.implementation.name)"
 
+# The probe holds the whole shim, whose thread-local variables need room that a library loaded late does not get by itself.
+os.environ["GLIBC_TUNABLES"] = "glibc.rtld.optional_static_tls=16384"
+
 number = 0
 
 

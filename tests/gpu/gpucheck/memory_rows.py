@@ -161,7 +161,8 @@ def python_stacks(check):
     if not os.path.exists(probe):
         raise Skipped(f"no {probe}")
     walk = os.path.join(machine.ROOT, "tests", "stack", "walk.py")
-    run = check.run([sys.executable, walk, probe], shim=False)
+    room = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=16384"}  # as in tests/stack/test_stack_python.py
+    run = check.run([sys.executable, walk, probe], shim=False, environment=room)
     wrong = run.lines("not ok")
     if wrong or not run.lines("compared "):
         raise Failed("; ".join(wrong) or "did not reach its end\n" + run.output)
