@@ -106,8 +106,10 @@ struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *bloc
 	gsb_debug_assert((tag != NULL) == (state == GSA_BLOCK_PENDING));
 	block->state = state;
 	block->tag = tag;
-	follow(block, block->next);
-	follow(block, block->prev);
+	if (state == GSA_BLOCK_IDLE) {
+		follow(block, block->next);
+		follow(block, block->prev);
+	}
 	state = block->state;
 	tag = block->tag;
 	while (joins(block, block->next)) {

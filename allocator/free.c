@@ -33,6 +33,25 @@ static void pend(struct gsa *allocator, struct gsa_block *block, const struct gs
 	gsa_tag_retire(allocator, tag); /* what was shared is not under it */
 }
 
+static bool ran_ahead(const struct gsa *allocator)
+{
+	uint64_t allowed_bytes = allocator->stats.rounded_bytes.now / GSA_AHEAD_SHARE;
+
+	if (allowed_bytes < GSA_AHEAD_BYTES)
+		allowed_bytes = GSA_AHEAD_BYTES;
+	return allocator->stats.pending_bytes.now > allowed_bytes && !allocator->options.runs_ahead;
+}
+
+bool gsa_ran_ahead(struct gsa *allocator)
+{
+	bool ahead;
+
+	gsb_lock_acquire(&allocator->lock);
+	ahead = ran_ahead(allocator);
+	gsb_lock_release(&allocator->lock);
+	return ahead;
+}
+
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note)
 {
 	struct gsa_block *block;
@@ -41,7 +60,7 @@ int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stre
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->address == address && !block->segment->exact && !block->shared &&
-	    !goes_elsewhere(allocator, block, stream)) {
+	    !goes_elsewhere(allocator, block, stream) && (stream != NULL || !ran_ahead(allocator))) {
 		*ret_note = gsa_live_note(block);
 		gsa_live_leave(allocator, block);
 		pend(allocator, block, stream);

@@ -31,6 +31,7 @@ struct gsa_options {
 	uint64_t limit_bytes;        /* most physical memory to hold; 0 = no limit of ours */
 	bool use_vmm;                /* false: every segment is a plain driver allocation, cached whole */
 	bool expandable;             /* false: a fixed segment a growth, one handle each */
+	bool runs_ahead;             /* gsa_ran_ahead is never so */
 
 	/* As PyTorch's settings of these names; 0: off. */
 	uint64_t max_split_bytes;     /* fixed segments: larger blocks are not cut; rounded up to the granularity */
@@ -106,7 +107,8 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	     struct gsa_block_info *ret_block);
 
 /* The same for memory that stays held when it is freed, that nobody else maps, and that needs no fence at once: no driver
- * call. GS_E_NOT_FOUND: none such starts there; nothing has changed then. */
+ * call. GS_E_NOT_FOUND: none such starts there, or it is freed without a stream where gsa_ran_ahead; nothing has changed
+ * then. */
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note);
 
 /* The live block that contains the address; interior addresses too, up to reserved_bytes. GS_E_NOT_FOUND. */
@@ -203,8 +205,9 @@ struct gsa_stats {
 #undef GSA_COUNTER_FIELD
 };
 
-/* Live and pending bytes as rounded, at one moment. */
-void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t *ret_pending_bytes);
+/* So much is freed and not idle yet that the program has to wait before it goes on: one that frees and allocates in a
+ * loop must not hold what it would never have held where each free waits (H2). */
+bool gsa_ran_ahead(struct gsa *allocator);
 
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats);
 void gsa_stats_reset_peak(struct gsa *allocator);

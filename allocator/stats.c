@@ -65,14 +65,6 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 	move(&allocator->stats, block, false);
 }
 
-void gsa_pending_read(struct gsa *allocator, uint64_t *ret_live_bytes, uint64_t *ret_pending_bytes)
-{
-	gsb_lock_acquire(&allocator->lock);
-	*ret_live_bytes = gsa_held(allocator)->stats.rounded_bytes.now;
-	*ret_pending_bytes = allocator->stats.pending_bytes.now;
-	gsb_lock_release(&allocator->lock);
-}
-
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)
 {
 	gsb_lock_acquire(&allocator->lock);

@@ -98,6 +98,10 @@
 /* Fences of one tag that may be under way: more would cover little that the earlier ones do not. */
 #define GSA_TAG_FENCES_MAX 8u
 
+/* What is freed and still waits stays below this, or this share of what lives: see gsa_ran_ahead. */
+#define GSA_AHEAD_BYTES (256ull << 20)
+#define GSA_AHEAD_SHARE 4u
+
 #define GSA_TAG_BUCKETS 64u
 
 /* max_split: a block that is not cut serves a request that wastes less than this of it. */

@@ -204,24 +204,6 @@ bool gs_memory_free_waits(void)
 	return gs_conf.free_sync == GS_FREE_SYNC_ALWAYS || gs_order_to_host_pending();
 }
 
-/* A program that frees and allocates in a loop must not run ahead of the device and hold what the driver, which waits
- * in cudaFree, would never have held: what is freed and still waits stays small beside what lives (H2). */
-#define PENDING_LEAST_BYTES (256ull << 20)
-#define PENDING_SHARE 4
-
-bool gs_memory_ran_ahead(const struct gs_device *device)
-{
-	uint64_t live_bytes, pending_bytes, allowed_bytes;
-
-	if (gs_order_capturing() || gs_conf.free_sync == GS_FREE_SYNC_NEVER)
-		return false;
-	gsa_pending_read(device->allocator, &live_bytes, &pending_bytes);
-	allowed_bytes = live_bytes / PENDING_SHARE;
-	if (allowed_bytes < PENDING_LEAST_BYTES)
-		allowed_bytes = PENDING_LEAST_BYTES;
-	return pending_bytes > allowed_bytes;
-}
-
 /* Memory that others map is given back rather than used again, at once if that is possible (H13). */
 static CUresult shared_freed(const struct gs_device *device, const struct gsa_block_info *block, bool wait)
 {
@@ -249,7 +231,7 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 		gs_note_free(device, &block, 0);
 		if (block.shared)
 			return shared_freed(device, &block, true);
-		if (gs_memory_ran_ahead(device))
+		if (!gs_order_capturing() && gsa_ran_ahead(device->allocator))
 			return gs_moment_await((CUcontext)(uintptr_t)block.owner);
 		return CUDA_SUCCESS;
 	}

@@ -4,15 +4,10 @@
 
 #include <stdbool.h>
 
-#include "shim/core/device.h"
-
 /* Memory of cudaMalloc must be a driver allocation of its own. torch: the caller is PyTorch's allocator. */
 bool gs_memory_needs_plain(bool torch);
 
 /* cudaFree must wait before it frees, as the driver's own does (H4). */
 bool gs_memory_free_waits(void);
-
-/* So much is freed and not idle yet that the program has to wait. */
-bool gs_memory_ran_ahead(const struct gs_device *device);
 
 #endif

@@ -213,8 +213,7 @@ bool gs_quick_cudaFree(const struct gs_runtime *real, const void *caller, void *
 		return false;
 	call = driver_call(GS_FN_cuMemFree_v2, caller);
 	return quick_end(&call, GS_FN_cudaFree,
-			 !gs_memory_free_waits() && !gs_memory_ran_ahead(route->device) &&
-				 free_held(route, &call, devPtr, NULL));
+			 !gs_memory_free_waits() && free_held(route, &call, devPtr, NULL));
 }
 
 static inline CUstream default_or(cudaStream_t hStream, bool per_thread)

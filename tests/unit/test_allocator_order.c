@@ -65,6 +65,36 @@ static void other_stream_waits_for_the_fence_of_plain_memory_too(void **state)
 	bench_close(bench);
 }
 
+/* Freed without a stream, memory may wait for all of them: of that not more than a share of what lives. */
+static void h2_a_program_does_not_run_ahead(void **state)
+{
+	for (unsigned may = 0; may < 2; may++) {
+		struct gsa_options options = fake_options();
+		uint64_t blocks[6];
+		struct gsa_note note;
+		struct bench *bench;
+
+		options.runs_ahead = may != 0;
+		bench = bench_open(options, 4 * GIB);
+		fake_submit(&bench->fake, 1);
+		for (unsigned i = 0; i < 6; i++)
+			blocks[i] = take(bench, 100 * MIB, 0);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_false(gsa_ran_ahead(bench->allocator));
+			assert_int_equal(gsa_free_held(bench->allocator, blocks[i], NULL, &note), GS_OK);
+		}
+		assert_int_equal(gsa_ran_ahead(bench->allocator), !may);
+		assert_int_equal(gsa_free_held(bench->allocator, blocks[3], NULL, &note), may ? GS_OK : GS_E_NOT_FOUND);
+		if (!may)
+			give(bench, blocks[3], 0);
+		fake_finish(&bench->fake, 1);
+		gsa_wait(bench->allocator);
+		assert_false(gsa_ran_ahead(bench->allocator));
+		bench_close(bench);
+	}
+	(void)state;
+}
+
 /* What is freed on another stream than it was allocated on is for others: its fence, recorded at the free, is done
  * before what that stream does next. */
 static void a_fence_at_the_free_is_done_before_later_work(void **state)
@@ -484,6 +514,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    {"a stream has its own freed memory back at once", same_stream_reuses_at_once, NULL, NULL, NULL},
+	    {"H2 a program does not run ahead of the device, unless it may", h2_a_program_does_not_run_ahead, NULL, NULL,
+	     NULL},
 	    {"H1 another stream waits for the fence", other_stream_waits_for_the_fence, NULL, NULL, NULL},
 	    {"H1 another stream waits for the fence of plain memory", other_stream_waits_for_the_fence_of_plain_memory_too, NULL,
 	     NULL, NULL},

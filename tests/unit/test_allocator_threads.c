@@ -57,11 +57,10 @@ static void look_at_block(void *user, enum gsa_block_state state, const struct g
 /* All that only looks. */
 static void look(struct gsa *allocator)
 {
-	uint64_t live_bytes, pending_bytes;
 	unsigned count = 0;
 	struct gsa_visitor visitor = {.block = look_at_block, .user = &count};
 
-	gsa_pending_read(allocator, &live_bytes, &pending_bytes);
+	gsa_ran_ahead(allocator);
 	gsa_walk(allocator, &visitor);
 	gsb_assert(gsa_free_serial(allocator) > 0 || count > 0);
 }
