@@ -10,6 +10,8 @@
 /* From the least to the most telling kind of frame. */
 enum rank { RANK_NONE, RANK_NATIVE_CUDA, RANK_NATIVE_CORE, RANK_NATIVE, RANK_PYTHON_LIBRARY, RANK_PYTHON, RANK_COUNT };
 
+#define TEMPLATE_LONGEST 40 /* characters */
+
 struct gsr_places {
 	const struct gsr_model *model;
 	struct gsr_symbols *symbols;
@@ -154,12 +156,39 @@ bool gsr_places_is_core(struct gsr_places *places, uint64_t frame)
 	       strstr(function, "::apply") == NULL;
 }
 
+/* "f<a<b>, c>(int)" becomes "f<...>(int)" where the arguments are longer than people read. The caller frees the text. */
+static char *short_name(const char *name)
+{
+	char *text = strdup(name), *to = text;
+
+	if (text == NULL)
+		abort();
+	for (const char *from = text; *from != '\0'; from++) {
+		const char *end = from;
+		int depth = 0;
+
+		*to++ = *from;
+		if (*from != '<')
+			continue;
+		do
+			depth += *end == '<' ? 1 : *end == '>' && end[-1] != '-' ? -1 : 0;
+		while (depth > 0 && *++end != '\0');
+		if (*end == '\0' || end - from <= TEMPLATE_LONGEST)
+			continue;
+		memcpy(to, "...>", 4);
+		to += 4;
+		from = end;
+	}
+	*to = '\0';
+	return text;
+}
+
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
 {
 	const struct gsr_model *model = places->model;
 	const char *kind, *module, *function;
 	uint64_t distance, line;
-	char line_text[32] = "";
+	char line_text[32] = "", *name;
 
 	if (frame == 0) {
 		strcpy(text, "(no stack)");
@@ -176,10 +205,13 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 		return text;
 	}
 	function = native_names(places, frame, &module, &distance);
-	if (function != NULL)
-		gsr_cell(text, "%s+0x%llx in %s", function, (unsigned long long)distance, module);
-	else
+	if (function == NULL) {
 		gsr_cell(text, "%s+0x%llx", module, (unsigned long long)GSR_CELL(model, frames, offset, frame));
+		return text;
+	}
+	name = short_name(function);
+	gsr_cell(text, "%s+0x%llx in %s", name, (unsigned long long)distance, module);
+	free(name);
 	return text;
 }
 
@@ -188,6 +220,7 @@ char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR
 	const struct gsr_model *model = places->model;
 	const char *module, *function;
 	uint64_t distance;
+	char *name;
 
 	if (frame == 0)
 		return gsr_frame_text(places, frame, text);
@@ -199,6 +232,8 @@ char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR
 	function = native_names(places, frame, &module, &distance);
 	if (function == NULL)
 		return gsr_frame_text(places, frame, text);
-	gsr_cell(text, "%s (%s)", function, module);
+	name = short_name(function);
+	gsr_cell(text, "%s (%s)", name, module);
+	free(name);
 	return text;
 }

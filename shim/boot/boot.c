@@ -19,6 +19,7 @@
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
+#include "shim/base/text.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
@@ -31,7 +32,9 @@
 #include "shim/torch/torch.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/live.h"
+#include "shim/watch/place.h"
 #include "shim/watch/ring.h"
+#include "shim/watch/wait.h"
 
 _Atomic int gs_mode_now = GS_MODE_DORMANT;
 bool gs_call_timed;
@@ -115,6 +118,25 @@ static bool something_to_tell(void)
 	return false;
 }
 
+/* One line: where the snapshot is, and the dearest wait if there is one worth naming. */
+static void say_goodbye(const char *path)
+{
+	uint64_t elapsed_ns = gsb_os_now_ns() - gs_counter_start_ns();
+	struct gs_wait wait;
+	struct gsb_text text;
+	char line[512];
+
+	if (!gs_wait_dearest(elapsed_ns, &wait)) {
+		gsb_log_always("snapshot written; read it with: gpushim-report summary %s", path);
+		return;
+	}
+	gsb_text_init(&text, line, sizeof(line));
+	gs_place_add(&text, wait.stack);
+	gsb_log_always("snapshot written; the host waited most at %s: %llu ms of %llu, %llu times; read more with: gpushim-report sync %s",
+		       line, (unsigned long long)(wait.host_ns / 1000000), (unsigned long long)(elapsed_ns / 1000000),
+		       (unsigned long long)wait.calls, path);
+}
+
 static void at_exit(void)
 {
 	char path[GS_SNAPSHOT_PATH_BYTES];
@@ -125,7 +147,7 @@ static void at_exit(void)
 	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
 		return;
 	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)
-		gsb_log_always("snapshot written; read it with: gpushim-report summary %s", path);
+		say_goodbye(path);
 }
 
 static void after_fork_in_child(void)

@@ -127,6 +127,11 @@ size_t gs_counter_count(void)
 	return GS_FN_COUNT;
 }
 
+uint64_t gs_counter_start_ns(void)
+{
+	return start_ns;
+}
+
 uint64_t gs_ticks_to_ns(uint64_t ticks)
 {
 	uint64_t passed_ticks = gs_ticks() - start_ticks;

@@ -35,6 +35,7 @@ const struct gs_counter_block *gs_counter_blocks(void);
 
 /* Marks the start of time: called once, at start. */
 void gs_counter_init(void);
+uint64_t gs_counter_start_ns(void); /* CLOCK_MONOTONIC */
 
 /* By what the time-stamp counter and CLOCK_MONOTONIC did since the start; 0 in the first instant. */
 uint64_t gs_ticks_to_ns(uint64_t ticks);

@@ -29,9 +29,14 @@ static bool is_between(uint32_t module)
 	return starts(name, "libcuda") || starts(name, "libgpushim");
 }
 
+static bool is_library(const char *file)
+{
+	return strstr(file, "-packages/") != NULL || strstr(file, "/lib/python") != NULL || file[0] == '<';
+}
+
 void gs_place_add(struct gsb_text *text, uint32_t stack)
 {
-	struct gs_frame innermost = {.kind = GS_FRAME_NONE};
+	struct gs_frame innermost = {.kind = GS_FRAME_NONE}, python = {.kind = GS_FRAME_NONE};
 	struct gs_module module;
 
 	while (stack != 0) {
@@ -40,13 +45,19 @@ void gs_place_add(struct gsb_text *text, uint32_t stack)
 
 		gs_stack_read(stack, &stack, &number);
 		gs_frame_read(number, &frame);
-		if (frame.kind == GS_FRAME_PYTHON) {
-			gsb_text_add(text, "%s:%u (%s)", base_of(gs_string_read(frame.file)), frame.line,
-				     gs_string_read(frame.function));
-			return;
+		if (frame.kind == GS_FRAME_PYTHON && python.kind == GS_FRAME_NONE)
+			python = frame;
+		if (frame.kind == GS_FRAME_PYTHON && !is_library(gs_string_read(frame.file))) {
+			python = frame;
+			break;
 		}
 		if (innermost.kind == GS_FRAME_NONE && frame.file != 0 && !is_between(frame.file))
 			innermost = frame;
+	}
+	if (python.kind == GS_FRAME_PYTHON) {
+		gsb_text_add(text, "%s:%u (%s)", base_of(gs_string_read(python.file)), python.line,
+			     gs_string_read(python.function));
+		return;
 	}
 	if (innermost.kind != GS_FRAME_NATIVE) {
 		gsb_text_add(text, "an unknown place");

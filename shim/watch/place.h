@@ -6,7 +6,8 @@
 
 #include "shim/base/text.h"
 
-/* "train.py:41 (step)": the innermost Python frame of the stack; else "solver+0x1234": the innermost native one of the
+/* "train.py:41 (step)": the innermost Python frame of the program's own code, or of a
+ * library where there is none; else "solver+0x1234": the innermost native one of the
  * program; else "an unknown place". */
 void gs_place_add(struct gsb_text *text, uint32_t stack);
 

@@ -13,6 +13,9 @@
 
 #define ROW_LIMIT 8192u
 
+/* What is done less often is no part of a loop. */
+#define LOOP_CALLS 5
+
 /* Polls that follow each other within this time are one wait, and a wait from this many on. */
 #define POLL_GAP_TICKS (1u << 16)
 #define POLL_LEAST     16u
@@ -110,6 +113,23 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.longest_ns = gs_ticks_to_ns(atomic_load_explicit(&row->longest_ticks, memory_order_relaxed)),
 		.size_bytes = atomic_load_explicit(&row->size_bytes, memory_order_relaxed),
 	};
+}
+
+bool gs_wait_dearest(uint64_t elapsed_ns, struct gs_wait *ret_wait)
+{
+	bool found = false;
+
+	for (size_t index = 0; index < gs_wait_count(); index++) {
+		struct gs_wait wait;
+
+		gs_wait_read(index, &wait);
+		if (wait.stack == 0 || wait.apart < LOOP_CALLS || wait.host_ns < elapsed_ns / 100 ||
+		    (found && wait.host_ns <= ret_wait->host_ns))
+			continue;
+		*ret_wait = wait;
+		found = true;
+	}
+	return found;
 }
 
 /* --- host memory ---

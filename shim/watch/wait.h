@@ -84,6 +84,9 @@ struct gs_wait {
 };
 
 size_t gs_wait_count(void);
+
+/* The place that cost the host most of those that it came to again and again. False: none cost a hundredth of elapsed_ns. */
+bool gs_wait_dearest(uint64_t elapsed_ns, struct gs_wait *ret_wait);
 void gs_wait_read(size_t index, struct gs_wait *ret_wait);
 
 #endif

@@ -1,10 +1,12 @@
-/* Waits of the kinds that gpushim tells apart, each in a function of its own name. */
+/* Waits of the kinds that gpushim tells apart, each in a function of its own name; with `loop`, a kernel and a wait, many times. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "tests/preload/kernel.h"
 
 #define CHECK(call) ((call) == 0 ? (void)0 : (fprintf(stderr, "%s failed\n", #call), exit(1)))
 #define APART __attribute__((noinline, noclone))
@@ -91,9 +93,23 @@ static APART void ask_short(void)
 	ask(3);
 }
 
-int main(void)
+static APART int wait_often(void)
+{
+	kernels_register();
+	CHECK(cudaMalloc(&device, 16 * SIZE));
+	for (int i = 0; i < 100; i++) {
+		kernel_fill(device, 1, 16 * SIZE / 4, NULL);
+		CHECK(cudaDeviceSynchronize());
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	void *pinned, *pageable = calloc(1, SIZE);
+
+	if (argc > 1 && strcmp(argv[1], "loop") == 0)
+		return wait_often();
 
 	CHECK(cudaMalloc(&device, SIZE));
 	CHECK(cudaStreamCreate(&stream));

@@ -27,6 +27,7 @@ END_PYTHON
 
 sim "$programs/rt_waits"
 is 'it runs' "$status" 0
+like 'its last line is one, and names the snapshot' "$(cat "$folder/err")" '^gpushim: snapshot written; .*read .* with: gpushim-report [a-z]+ [^ ]+$'
 is 'copies: which way, what memory, how much' "$(python3 -c "$figures" copies "$folder"/gpushim.*.json)" \
 'cuMemcpy2D_v2 to_device pinned 1 25600
 cuMemcpyAsync to_device pageable 2 2097152
@@ -53,6 +54,11 @@ for finding in json.loads(sys.argv[1])["findings"]:
         print(finding["kind"], finding["place"].split("+")[0])' "$sync" | LC_ALL=C sort -u | paste -sd,)" \
 	'device-sync wait_for_all,event-sync wait_for_event,pageable send,pageable send_any_way,spin ask,stream-sync main,'`
 	`'stream-sync read_values,to-device send_rows,to-host read_array,value read_values'
+
+# The dearest wait of a loop is named at the end.
+sim "$programs/rt_waits" loop
+like 'the dearest wait is named at the end' "$(cat "$folder/err")" \
+	'^gpushim: snapshot written; the host waited most at rt_waits\+0x[0-9a-f]+: [0-9]+ ms of [0-9]+, [0-9]+ times; read more with: gpushim-report sync '
 
 GPUSHIM_ALLOC_CONF=watch:off sim "$programs/rt_waits"
 like 'watch:off keeps none, and says so' "$("$BUILD/gpushim-report" sync "$folder"/gpushim.*.json)" 'no waits were recorded'
