@@ -11,6 +11,9 @@
 /* Attempts after which a process without Python is left alone for good. */
 #define SEARCH_ATTEMPTS_MAX ((uint64_t)1 << 24)
 
+/* A capture that differs from the one before in more inner frames than this compares all of them. */
+#define INNER_MAX 16u
+
 enum python_state {
 	PYTHON_ABSENT,	 /* not found so far */
 	PYTHON_BUSY,	 /* one thread is searching or proving */
@@ -98,28 +101,37 @@ const char *gs_python_name(void)
 
 /* --- capturing --- */
 
-/* Innermost first. At the limit ret_cut is set. */
-static uint32_t frames_walk(const struct gs_python_layout *layout, struct gs_python_link *links, bool *ret_cut)
+/* Whether this is a frame of the interpreter itself, which is passed over. */
+static bool frame_hidden(const struct gs_python_layout *layout, const char *frame)
 {
-	const char *state = layout->thread_state(), *frame;
+	return gs_python_frame_code(layout, frame) == NULL ||
+	       (layout->frame_owner != 0 && (unsigned char)frame[layout->frame_owner] >= GS_PYTHON_OWNER_INTERPRETER);
+}
+
+static struct gs_python_link frame_link(const struct gs_python_layout *layout, const char *frame)
+{
+	return (struct gs_python_link){
+	    .code = gs_python_frame_code(layout, frame),
+	    .instr = layout->code_bytecode == 0 ? gs_python_int(frame, layout->frame_instr)
+						: gs_python_word(frame, layout->frame_instr),
+	};
+}
+
+/* Innermost first. At the limit ret_cut is set. */
+static uint32_t frames_walk(const struct gs_python_layout *layout, const char *frame, struct gs_python_last *last,
+			    bool *ret_cut)
+{
 	uint32_t count = 0;
 
-	if (state == NULL)
-		return 0;
-	for (frame = gs_python_first_frame(layout, state); frame != NULL;
-	     frame = gs_python_pointer(frame, layout->frame_previous)) {
-		const char *code = gs_python_frame_code(layout, frame);
-
-		if (code == NULL || (layout->frame_owner != 0 &&
-				     (unsigned char)frame[layout->frame_owner] >= GS_PYTHON_OWNER_INTERPRETER))
+	for (; frame != NULL; frame = gs_python_pointer(frame, layout->frame_previous)) {
+		if (frame_hidden(layout, frame))
 			continue;
 		if (count == GS_PYTHON_FRAMES_MAX) {
 			*ret_cut = true;
 			break;
 		}
-		links[count].code = code;
-		links[count++].instr = layout->code_bytecode == 0 ? gs_python_int(frame, layout->frame_instr)
-								  : gs_python_word(frame, layout->frame_instr);
+		last->frames[count] = frame;
+		last->links[count++] = frame_link(layout, frame);
 	}
 	return count;
 }
@@ -164,24 +176,96 @@ static int link_node(const struct gs_python_layout *layout, struct gs_python_las
 	return GS_OK;
 }
 
+static bool level_holds(const struct gs_python_layout *layout, const struct gs_python_level *level)
+{
+	return level->version != 0 ? gs_python_code_version(layout, level->link.code) == level->version
+				   : gs_python_code_holds(layout, level->code);
+}
+
+/* Whether this frame and all around it are what they were, from this level on outwards. */
+static bool outer_same(const struct gs_python_layout *layout, const struct gs_python_last *last, const char *frame,
+		       uint32_t level)
+{
+	for (; frame != NULL; frame = gs_python_pointer(frame, layout->frame_previous)) {
+		const struct gs_python_level *was = &last->levels[level];
+		struct gs_python_link link;
+
+		if (level == UINT32_MAX || frame != was->frame) {
+			if (frame_hidden(layout, frame))
+				continue;
+			return false;
+		}
+		link = frame_link(layout, frame);
+		if (!link_same(&link, &was->link) || !level_holds(layout, was))
+			return false;
+		level--;
+	}
+	return level == UINT32_MAX;
+}
+
+/* The level of a frame that is where one was, among the inner ones. */
+static bool level_find(const struct gs_python_last *last, const char *frame, uint32_t *ret_level)
+{
+	for (uint32_t level = last->depth, tries = 0; level > 0 && tries < INNER_MAX; level--, tries++) {
+		if (last->levels[level - 1].frame == frame) {
+			*ret_level = level - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* How many levels are what they were, if that can be told by looking at the inner frames; these are left in links. */
+static bool levels_keep(const struct gs_python_layout *layout, const char *frame, struct gs_python_last *last,
+			uint32_t *ret_levels, uint32_t *ret_inner)
+{
+	uint32_t inner = 0, level;
+
+	for (; frame != NULL && inner < INNER_MAX; frame = gs_python_pointer(frame, layout->frame_previous)) {
+		if (frame_hidden(layout, frame))
+			continue;
+		last->frames[inner] = frame;
+		last->links[inner] = frame_link(layout, frame);
+		if (level_find(last, frame, &level) && link_same(&last->links[inner], &last->levels[level].link)) {
+			*ret_levels = level + 1;
+			*ret_inner = inner;
+			return outer_same(layout, last, frame, level) && level + 1 + inner <= GS_PYTHON_FRAMES_MAX;
+		}
+		inner++;
+	}
+	return false;
+}
+
 uint32_t gs_python_capture(const struct gs_python_layout *layout, struct gs_python_last *last, bool *ret_cut)
 {
-	uint32_t count = frames_walk(layout, last->links, ret_cut), level = 0, node;
+	const char *state = layout->thread_state();
+	const char *first = state == NULL ? NULL : gs_python_first_frame(layout, state);
+	uint32_t level = 0, inner, count, node;
 
-	while (level < count && level < last->depth &&
-	       link_same(&last->levels[level].link, &last->links[count - 1 - level]) &&
-	       gs_python_code_holds(layout, last->levels[level].code))
-		level++;
+	if (levels_keep(layout, first, last, &level, &inner)) {
+		count = level + inner;
+	} else {
+		count = frames_walk(layout, first, last, ret_cut);
+		for (level = 0; level < count && level < last->depth; level++)
+			if (!link_same(&last->levels[level].link, &last->links[count - 1 - level]) ||
+			    !level_holds(layout, &last->levels[level]))
+				break;
+		for (uint32_t at = 0; at < level; at++)
+			last->levels[at].frame = last->frames[count - 1 - at];
+	}
 	node = level == 0 ? 0 : last->levels[level - 1].node;
 	for (; level < count; level++) {
 		const struct gs_python_link *link = &last->links[count - 1 - level];
+		struct gs_python_level *now = &last->levels[level];
 
-		if (link_node(layout, last, node, link, &last->levels[level].code, &node) != GS_OK) {
+		if (link_node(layout, last, node, link, &now->code, &node) != GS_OK) {
 			*ret_cut = true;
 			break;
 		}
-		last->levels[level].link = *link;
-		last->levels[level].node = node;
+		now->frame = last->frames[count - 1 - level];
+		now->link = *link;
+		now->node = node;
+		now->version = now->code->version;
 	}
 	last->depth = level;
 	return node;

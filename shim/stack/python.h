@@ -1,7 +1,9 @@
 /* Python frames of the calling thread, read without the GIL.
  *
  * A thread's own frames cannot change while it is down here in C, and each holds its code object; so nothing needs to
- * be locked or counted. What the last capture saw is kept per thread: only frames that differ are looked up again. */
+ * be locked or counted. What the last capture saw is kept per thread: only frames that differ are looked up again. Most
+ * captures differ in a few inner frames: where a frame outside of these is at the place where one was, at the same
+ * instruction of the same code, and so are all around it, they are what they were. */
 #ifndef GS_STACK_PYTHON_H
 #define GS_STACK_PYTHON_H
 
@@ -28,12 +30,15 @@ struct gs_python_found {
 /* The last capture of one thread. */
 struct gs_python_last {
 	uint32_t depth;
-	struct {
+	struct gs_python_level {
+		const char *frame; /* where it was */
 		struct gs_python_link link;
 		uint32_t node;
+		uint32_t version; /* of the code */
 		const struct gs_python_code *code;
 	} levels[GS_PYTHON_FRAMES_MAX];			   /* outermost first */
-	struct gs_python_link links[GS_PYTHON_FRAMES_MAX]; /* innermost first; scratch */
+	struct gs_python_link links[GS_PYTHON_FRAMES_MAX]; /* innermost first; scratch, like the next one */
+	const char *frames[GS_PYTHON_FRAMES_MAX];
 	struct gs_python_found found[GS_PYTHON_FOUND_COUNT];
 };
 

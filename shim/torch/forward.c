@@ -35,6 +35,9 @@ static struct {
 enum state { SEARCHING, BUSY, READY };
 static _Atomic enum state state;
 static _Atomic uint64_t searched; /* gsb_elf_changes of the last search that found nothing, plus 1 */
+static _Atomic uint32_t asked;	  /* captures while there is no PyTorch; looking for it takes the loader's lock */
+
+#define ASKED_FOR_SEARCH 64u
 
 static struct {
 	_Atomic uint64_t key;
@@ -64,7 +67,13 @@ static bool search(uint64_t changes)
 
 static bool ready(void)
 {
-	return atomic_load_explicit(&state, memory_order_acquire) == READY || search(gsb_elf_changes());
+	uint32_t count;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) == READY)
+		return true;
+	count = atomic_load_explicit(&asked, memory_order_relaxed);
+	atomic_store_explicit(&asked, count + 1, memory_order_relaxed);
+	return count % ASKED_FOR_SEARCH == 0 && search(gsb_elf_changes());
 }
 
 static uint64_t key_of(uint64_t sequence, uint64_t thread)
