@@ -61,6 +61,13 @@ NEAR = {
     "shim/wrap/pool.c": ["script preload/pool"],
     "shim/wrap/quick.c": ["script preload/quick"],
     "shim/wrap/host.c": ["script preload/pinned"],
+    "cuLaunch": ["script preload/sticky", "script preload/waits"],
+    "cuGraphLaunch": ["script preload/sticky", "script preload/waits"],
+    "cuModule": ["script preload/sticky"],
+    "cuLibrary": ["script preload/sticky"],
+    "cuEvent": ["script preload/sticky", "script preload/waits"],
+    "cuStreamQuery": ["script preload/sticky", "script preload/waits"],
+    "cuStreamWaitEvent": ["script preload/sticky", "script preload/waits"],
     "cuPointer": ["program drv_pointer"],
     "cuMem": ["program drv_pointer"],
     "cuMemHost": ["script preload/pinned"],
@@ -83,7 +90,7 @@ SCRIPTS = {
     "shim/ipc": ["preload/ipc"],
     "hook": ["preload/memory", "preload/capture", "preload/ipc", "preload/lookup", "preload/procaddr"],
     "class": ["preload/classes", "preload/memory", "preload/tools"],
-    "conf": ["preload/settings", "preload/memory"],
+    "conf": ["preload/settings", "preload/sticky", "preload/memory"],
 }
 
 
@@ -140,7 +147,7 @@ class Source:
         """(name, first line, line after the last) of each function."""
         name, start = "", None
         for at, line in enumerate(self.lines):
-            match = re.match(r"[A-Za-z].*?\b(\w+)\(", line)
+            match = re.match(r"[A-Za-z].*?\b(?!__attribute__)(\w+)\(", line)
             if match:
                 name = match.group(1)
             if line == "{":

@@ -7,11 +7,17 @@
  *     capture    innocent launches are captured and never run
  *     graph      the failing kernel is launched as part of a graph
  *     code=N     the error (700)
+ *     by=WAY     the function that launches the failing kernel
+ *     gone, gone-v2    events go after they were recorded behind innocent work, and others are asked
+ * A word of the first line may end in -ptsz, event in -flags, too. Then the functions of that name are called.
  * The innocent kernels are sim_delay, the failing one is sim_fail. */
-#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { EVENTS = 16 };
 
 #define NEED(call) need_(call, #call)
 
@@ -42,10 +48,75 @@ static void launch(CUfunction function, unsigned *word, CUstream stream)
 	NEED(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
 }
 
+/* The driver's function of that name. */
+#define DRIVER(type, name) ((PFN_##type)driver(name))
+
+static void *driver(const char *name)
+{
+	void *found = dlsym(RTLD_DEFAULT, name);
+
+	if (found != NULL)
+		return found;
+	printf("no %s\n", name);
+	exit(9);
+}
+
+/* Returns the stream that it was launched on. */
+static CUstream launch_by(const char *way, CUfunction function, unsigned *word, CUstream stream)
+{
+	CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, stream, NULL, 0};
+	void *params[] = {word};
+	CUDA_LAUNCH_PARAMS_v1 several = {function, 1, 1, 1, 1, 1, 1, 0, stream, params};
+
+	NEED(DRIVER(cuFuncSetBlockShape_v2000, "cuFuncSetBlockShape")(function, 1, 1, 1));
+	NEED(DRIVER(cuParamSetSize_v2000, "cuParamSetSize")(function, sizeof(*word)));
+	NEED(DRIVER(cuParamSeti_v2000, "cuParamSeti")(function, 0, *word));
+	if (strncmp(way, "cuLaunchKernelEx", 16) == 0) {
+		NEED(DRIVER(cuLaunchKernelEx_v11060, way)(&config, function, params, NULL));
+	} else if (strcmp(way, "cuLaunchCooperativeKernelMultiDevice") == 0) {
+		NEED(DRIVER(cuLaunchCooperativeKernelMultiDevice_v9000, way)(&several, 1, 0));
+	} else if (strncmp(way, "cuLaunchCooperativeKernel", 25) == 0) {
+		NEED(DRIVER(cuLaunchCooperativeKernel_v9000, way)(function, 1, 1, 1, 1, 1, 1, 0, stream, params));
+	} else if (strcmp(way, "cuLaunch") == 0) {
+		NEED(DRIVER(cuLaunch_v2000, way)(function));
+		return NULL;
+	} else if (strcmp(way, "cuLaunchGrid") == 0) {
+		NEED(DRIVER(cuLaunchGrid_v2000, way)(function, 1, 1));
+		return NULL;
+	} else if (strcmp(way, "cuLaunchGridAsync") == 0) {
+		NEED(DRIVER(cuLaunchGridAsync_v2000, way)(function, 1, 1, stream));
+	} else {
+		NEED(DRIVER(cuLaunchKernel_v4000, way)(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+	}
+	return stream;
+}
+
 static void innocent(int count, CUstream stream)
 {
 	for (int i = 0; i < count; i++)
 		launch(good, &steps, stream);
+}
+
+/* Events go after they were recorded behind innocent work; others, some with their handles, are asked. */
+static void again(const char *destroy)
+{
+	CUevent events[EVENTS], next;
+	unsigned same = 0;
+
+	for (int i = 0; i < EVENTS; i++) {
+		NEED(cuEventCreate(&events[i], CU_EVENT_DISABLE_TIMING));
+		NEED(cuEventRecord(events[i], side));
+	}
+	for (int i = 0; i < EVENTS; i++)
+		NEED(DRIVER(cuEventDestroy_v4000, destroy)(events[i]));
+	for (int i = 0; i < EVENTS; i++) {
+		NEED(cuEventCreate(&next, CU_EVENT_DISABLE_TIMING));
+		NEED(cuEventQuery(next));
+		for (int j = 0; j < EVENTS; j++)
+			same += next == events[j];
+	}
+	if (same == 0)
+		printf("no handle comes again\n");
 }
 
 static void shown_done(const char *how)
@@ -79,6 +150,30 @@ static void shown_done(const char *how)
 	} else if (!strcmp(how, "unload")) {
 		NEED(cuModuleUnload(module));
 		load();
+	} else if (!strcmp(how, "query-ptsz")) {
+		__typeof__(cuStreamQuery) *query = driver("cuStreamQuery_ptsz");
+
+		while (query(main_stream) != CUDA_SUCCESS || query(side) != CUDA_SUCCESS)
+			;
+	} else if (!strcmp(how, "event-ptsz")) {
+		NEED(DRIVER(cuEventRecord_v2000, "cuEventRecord_ptsz")(event, main_stream));
+		NEED(cuEventSynchronize(event));
+		NEED(DRIVER(cuEventRecord_v2000, "cuEventRecord_ptsz")(event, side));
+		NEED(cuEventSynchronize(event));
+	} else if (!strcmp(how, "event-flags") || !strcmp(how, "event-flags-ptsz")) {
+		__typeof__(cuEventRecordWithFlags) *record =
+			driver(how[11] == '\0' ? "cuEventRecordWithFlags" : "cuEventRecordWithFlags_ptsz");
+
+		NEED(record(event, main_stream, 0));
+		NEED(cuEventSynchronize(event));
+		NEED(record(event, side, 0));
+		NEED(cuEventSynchronize(event));
+	} else if (!strcmp(how, "wait-ptsz")) {
+		NEED(cuEventRecord(event, side));
+		NEED(DRIVER(cuStreamWaitEvent_v3020, "cuStreamWaitEvent_ptsz")(main_stream, event, 0));
+		NEED(cuStreamSynchronize(main_stream));
+	} else if (!strcmp(how, "gone") || !strcmp(how, "gone-v2")) {
+		again(how[4] == '\0' ? "cuEventDestroy" : "cuEventDestroy_v2");
 	} else if (!strcmp(how, "reuse")) {
 		NEED(cuStreamDestroy(side));
 		NEED(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
@@ -111,11 +206,16 @@ int main(int count, char **words)
 {
 	int many = 0, graph = 0;
 	unsigned flags = CU_STREAM_NON_BLOCKING;
+	const char *way = NULL;
 	CUdeviceptr memory;
 	CUcontext context;
+	CUstream asked;
 
 	for (int i = 1; i < count; i++)
-		flags = strcmp(words[i], "copy") == 0 ? CU_STREAM_DEFAULT : flags;
+		if (strcmp(words[i], "copy") == 0)
+			flags = CU_STREAM_DEFAULT;
+		else if (strncmp(words[i], "by=", 3) == 0)
+			way = words[i] + 3;
 	NEED(cuInit(0));
 	NEED(cuDevicePrimaryCtxRetain(&context, 0));
 	NEED(cuCtxSetCurrent(context));
@@ -133,12 +233,15 @@ int main(int count, char **words)
 		sscanf(words[i], "code=%u", &code);
 		graph |= !strcmp(words[i], "graph");
 	}
+	asked = main_stream;
 	if (graph)
 		fail_in_graph();
+	else if (way != NULL)
+		asked = launch_by(way, bad, &code, main_stream);
 	else
 		launch(bad, &code, main_stream);
 	innocent(many, side);
-	printf("%d\n", cuStreamSynchronize(main_stream));
+	printf("%d\n", cuStreamSynchronize(asked));
 	printf("%d\n", cuMemAlloc(&memory, 64));
 	printf("%d\n", cuMemAlloc(&memory, 64));
 	return 0;

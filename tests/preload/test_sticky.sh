@@ -30,13 +30,24 @@ is 'one line about it' "$(wc -l <<<"$line")" 1
 like 'and where to read more' "$(cat "$folder/err")" 'gpushim-report summary .*\.error\.json'
 like 'the summary says so' "$("$report" summary "$folder"/gpushim.*.error.json)" 'that is the cause'
 
-for how in query event context copy wait; do
+for how in query event context copy wait query-ptsz event-ptsz event-flags event-flags-ptsz wait-ptsz; do
 	run snapshot:error "$how"
 	is "innocent work is cleared by: $how" "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1'
 done
 run snapshot:error
 is 'nothing cleared: all of it' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:2/0 sim_delay:6/0'
 like 'and that is what is said' "$line" 'any of 8 launches.*CUDA_LAUNCH_BLOCKING=1'
+for gone in gone gone-v2; do
+	run snapshot:error $gone
+	is "an event that went shows nothing by its handle: $gone" "$(xargs <"$folder/out") $(candidates)" \
+		'700 700 700 CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:2/0 sim_delay:6/0'
+done
+for way in cuLaunchKernel{,_ptsz} cuLaunchKernelEx{,_ptsz} cuLaunchCooperativeKernel{,_ptsz} \
+	cuLaunchCooperativeKernelMultiDevice cuLaunch cuLaunchGrid cuLaunchGridAsync; do
+	run snapshot:error stream by=$way
+	is "the failing kernel is known by: $way" "$(xargs <"$folder/out") $(candidates)" \
+		'700 700 700 CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1'
+done
 run snapshot:error stream many=5
 is 'what never ran well comes first' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1 sim_delay:5/6'
 run snapshot:error reuse

@@ -196,14 +196,25 @@ CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle handle)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuEventDestroy_v2(CUevent handle)
+static CUresult event_destroy(CUevent handle)
 {
 	struct sim_event *event;
 
-	SIM_ENTER(cuEventDestroy_v2);
 	SIM_TRY(event_find(handle, &event));
 	event_free(event);
 	return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent handle)
+{
+	SIM_ENTER(cuEventDestroy);
+	return event_destroy(handle);
+}
+
+CUresult cuEventDestroy_v2(CUevent handle)
+{
+	SIM_ENTER(cuEventDestroy_v2);
+	return event_destroy(handle);
 }
 
 static void record_run(struct sim_op *op)

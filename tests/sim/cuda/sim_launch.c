@@ -220,3 +220,89 @@ SIM_TWIN(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction func
 		return CUDA_ERROR_INVALID_VALUE;
 	return launch_submit(config, function, params, extra, per_thread);
 }
+
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1 *list, unsigned count, unsigned flags)
+{
+	SIM_ENTER(cuLaunchCooperativeKernelMultiDevice);
+	if (!list || count == 0 || flags > 3)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < count; i++)
+		SIM_TRY(launch_submit(&(CUlaunchConfig){list[i].gridDimX, list[i].gridDimY, list[i].gridDimZ,
+							list[i].blockDimX, list[i].blockDimY, list[i].blockDimZ,
+							list[i].sharedMemBytes, list[i].hStream, NULL, 0},
+				      list[i].function, list[i].kernelParams, NULL, false));
+	return CUDA_SUCCESS;
+}
+
+/* --- as it was before 4.0: what a function is launched with belongs to it ------------------------------------------ */
+
+CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
+{
+	struct sim_function *function;
+
+	SIM_ENTER(cuFuncSetBlockShape);
+	SIM_TRY(sim_function_find(handle, &function));
+	if (x <= 0 || y <= 0 || z <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	function->old.block[0] = (unsigned)x;
+	function->old.block[1] = (unsigned)y;
+	function->old.block[2] = (unsigned)z;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuParamSetSize(CUfunction handle, unsigned size_bytes)
+{
+	struct sim_function *function;
+
+	SIM_ENTER(cuParamSetSize);
+	SIM_TRY(sim_function_find(handle, &function));
+	if (size_bytes > sizeof(function->old.params))
+		return CUDA_ERROR_INVALID_VALUE;
+	function->old.param_bytes = size_bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuParamSeti(CUfunction handle, int offset, unsigned value)
+{
+	struct sim_function *function;
+
+	SIM_ENTER(cuParamSeti);
+	SIM_TRY(sim_function_find(handle, &function));
+	if (offset < 0 || (size_t)offset > sizeof(function->old.params) - sizeof(value))
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(function->old.params + offset, &value, sizeof(value));
+	return CUDA_SUCCESS;
+}
+
+static CUresult launch_old(CUfunction handle, int width, int height, CUstream stream)
+{
+	struct sim_function *function;
+
+	SIM_TRY(sim_function_find(handle, &function));
+	if (width <= 0 || height <= 0 || function->old.block[0] == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	return launch_submit(&(CUlaunchConfig){(unsigned)width, (unsigned)height, 1, function->old.block[0],
+					       function->old.block[1], function->old.block[2], 0, stream, NULL, 0},
+			     handle, NULL,
+			     (void *[]){CU_LAUNCH_PARAM_BUFFER_POINTER, function->old.params,
+					CU_LAUNCH_PARAM_BUFFER_SIZE, &function->old.param_bytes, CU_LAUNCH_PARAM_END},
+			     false);
+}
+
+CUresult cuLaunch(CUfunction handle)
+{
+	SIM_ENTER(cuLaunch);
+	return launch_old(handle, 1, 1, NULL);
+}
+
+CUresult cuLaunchGrid(CUfunction handle, int width, int height)
+{
+	SIM_ENTER(cuLaunchGrid);
+	return launch_old(handle, width, height, NULL);
+}
+
+CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream)
+{
+	SIM_ENTER(cuLaunchGridAsync);
+	return launch_old(handle, width, height, stream);
+}

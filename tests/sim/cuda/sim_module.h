@@ -15,6 +15,11 @@ struct sim_function {
 	struct sim_function *twin; /* of a CUkernel: the CUfunction it gives */
 	struct sim_function *next; /* in its module */
 	int attributes[CU_FUNC_ATTRIBUTE_MAX];
+	struct {
+		unsigned block[3];
+		size_t param_bytes;
+		_Alignas(16) unsigned char params[256];
+	} old; /* what functions before 4.0 launch it with */
 };
 
 /* CUDA_ERROR_INVALID_HANDLE for what is no live function or kernel. */
