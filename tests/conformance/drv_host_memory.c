@@ -12,7 +12,7 @@ int main(void)
 	NEED(cuMemHostGetDevicePointer(&pointer, pinned, 0));
 	WANT(pointer, (uintptr_t)pinned);
 	WANT(cuMemFreeHost((char *)pinned + 16), CUDA_ERROR_INVALID_VALUE);
-	WANT(cuMemHostUnregister(pinned), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	WANT(cuMemHostUnregister(pinned), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuMemFreeHost(pinned));
 	WANT(cuMemFreeHost(pinned), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuMemHostGetDevicePointer(&pointer, memory, 0), CUDA_ERROR_INVALID_VALUE);

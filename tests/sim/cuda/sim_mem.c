@@ -195,6 +195,8 @@ CUresult cuMemHostUnregister(void *memory)
 	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_ctx_current(&ctx));
 	range = sim_range_find((uintptr_t)memory);
+	if (range && range->kind == SIM_RANGE_HOST)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (!range || range->start != (uintptr_t)memory || range->kind != SIM_RANGE_REGISTERED)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	sim_sched_drain(range->ctx);
