@@ -93,8 +93,7 @@ int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct g
 struct gsa_note {
 	uint64_t address;
 	uint64_t size_bytes; /* as asked for */
-	uint64_t time_ns;    /* of the allocation */
-	uint32_t stack;      /* likewise */
+	uint32_t stack;	     /* of the allocation */
 };
 
 /* Only from memory that is free for the request as things are: no driver call, no fence asked. GS_E_NOT_FOUND when there

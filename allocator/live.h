@@ -26,7 +26,6 @@ static inline struct gsa_note gsa_live_note(const struct gsa_block *block)
 	return (struct gsa_note){
 		.address = block->address,
 		.size_bytes = block->asked_bytes,
-		.time_ns = block->time_ns,
 		.stack = block->stack,
 	};
 }

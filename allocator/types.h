@@ -166,7 +166,8 @@ struct gsa_block {
 	enum gsa_block_state state : 8;
 	enum gsa_origin origin : 8; /* of the last allocation */
 	bool shared;		    /* LIVE: somebody else may have its memory mapped, or will */
-	bool retired; /* LIVE in the chain, but freed: waits in `retired` for its handles to be given back */
+	bool retired;	/* LIVE in the chain, but freed: waits in `retired` for its handles to be given back */
+	uint32_t stack; /* of the last allocation */
 
 	_Alignas(64) struct gsa_block *bin_prev;
 	struct gsa_block *queue_prev; /* the tag's queue, oldest free first; retired: all of these, in any order */
@@ -183,7 +184,6 @@ struct gsa_block {
 	uint64_t owner;
 	uint64_t pool;
 	uint64_t time_ns;
-	uint32_t stack;
 	uint32_t thread;
 };
 _Static_assert(sizeof(struct gsa_block) == 192, "three cache lines");

@@ -1,10 +1,15 @@
-/* Ranked futex mutex; the three-state algorithm of Drepper's "Futexes are tricky", second mutex. */
+/* Ranked futex mutex. Who releases writes that the lock is free, then looks for sleepers; who is about to sleep counts
+ * himself, then looks whether the lock is free. One of them must see the other, so each needs a barrier between the two
+ * steps. Where the kernel can put a barrier into all running threads, the sleeper asks for it, and a release costs two
+ * plain instructions. */
 #include "shim/base/lock.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shim/base/assert.h"
@@ -66,17 +71,36 @@ bool gsb_lock_none(void)
 }
 #endif
 
-static void futex(_Atomic unsigned *word, int op, unsigned value)
+static _Atomic bool sleepers_bar; /* the barrier is the sleeper's; does not change once threads meet */
+
+static void wait_while_held(struct gsb_lock *lock)
+{
+	static const struct timespec at_most = {.tv_nsec = 100000000}; /* in case that a wake-up goes astray */
+
+	syscall(SYS_futex, &lock->state, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 1, &at_most, NULL, 0);
+}
+
+static __attribute__((noinline)) void wake_one(struct gsb_lock *lock)
 {
 	int saved_errno = errno;
 
-	syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+	syscall(SYS_futex, &lock->state, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+	errno = saved_errno;
+}
+
+void gsb_lock_start(void)
+{
+	int saved_errno = errno;
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0)
+		atomic_store(&sleepers_bar, true);
 	errno = saved_errno;
 }
 
 void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank)
 {
 	atomic_init(&lock->state, 0);
+	atomic_init(&lock->sleepers, 0);
 	lock->rank = rank;
 }
 
@@ -106,10 +130,17 @@ static bool take_soon(struct gsb_lock *lock)
 
 static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
 {
+	int saved_errno = errno;
+
 	if (take_soon(lock))
 		return;
-	while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
-		futex(&lock->state, FUTEX_WAIT, 2);
+	atomic_fetch_add(&lock->sleepers, 1);
+	if (atomic_load_explicit(&sleepers_bar, memory_order_relaxed))
+		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	while (!take(lock))
+		wait_while_held(lock);
+	atomic_fetch_sub(&lock->sleepers, 1);
+	errno = saved_errno;
 }
 
 void gsb_lock_acquire(struct gsb_lock *lock)
@@ -130,11 +161,18 @@ bool gsb_lock_try(struct gsb_lock *lock)
 void gsb_lock_release(struct gsb_lock *lock)
 {
 	note_released(lock);
-	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
-		futex(&lock->state, FUTEX_WAKE, 1);
+	if (__builtin_expect(atomic_load_explicit(&sleepers_bar, memory_order_relaxed), 1)) {
+		atomic_store_explicit(&lock->state, 0, memory_order_release);
+		atomic_signal_fence(memory_order_seq_cst);
+	} else {
+		atomic_exchange(&lock->state, 0);
+	}
+	if (__builtin_expect(atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0, 0))
+		wake_one(lock);
 }
 
 void gsb_lock_reset(struct gsb_lock *lock)
 {
 	atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
+	atomic_store_explicit(&lock->sleepers, 0, memory_order_relaxed);
 }

@@ -12,14 +12,19 @@
 #include "shim/base/lock_rank.h"
 
 struct gsb_lock {
-	_Atomic unsigned state;  /* 0 free, 1 held, 2 held and somebody waits */
+	_Atomic unsigned state;    /* 0 free, 1 held */
+	_Atomic unsigned sleepers; /* threads that the kernel is to wake */
 	enum gsb_lock_rank rank; /* fixed at init */
 };
 
 #define GSB_LOCK_INIT(rank_name)                                                                                       \
 	{                                                                                                              \
-		.state = 0, .rank = GSB_RANK_##rank_name                                                               \
+		.state = 0, .sleepers = 0, .rank = GSB_RANK_##rank_name                                                               \
 	}
+
+/* Once, at start, with few threads: from then on the kernel may be asked for a barrier in all threads (membarrier), by who
+ * is about to sleep, so that who releases needs none. Where it refuses nothing changes. */
+void gsb_lock_start(void);
 
 void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank);
 void gsb_lock_acquire(struct gsb_lock *lock);

@@ -52,6 +52,7 @@ static void mode_set(enum gs_mode mode)
 static void start(const struct gs_driver_found *found)
 {
 	started_in = getpid();
+	gsb_lock_start();
 	gs_driver_use(found);
 	gs_conf_load();
 	gs_call_timed = gs_conf.watch || gs_conf.snapshot_every_s != 0;

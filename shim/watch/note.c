@@ -53,9 +53,9 @@ static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t addres
 	gs_ring_add(&event);
 }
 
-void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id)
+void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns)
 {
-	add_event(GS_EVENT_ALLOC, note->time_ns, note->address, note->size_bytes, stream_id, note->stack,
+	add_event(GS_EVENT_ALLOC, time_ns, note->address, note->size_bytes, stream_id, note->stack,
 		  (uint8_t)device->device);
 	if (gs_conf.snapshot & GS_SNAPSHOT_PEAK)
 		gs_trigger_grown(device->device);
@@ -73,7 +73,6 @@ static struct gsa_note note_of(const struct gsa_block_info *block)
 	return (struct gsa_note){
 		.address = block->address,
 		.size_bytes = block->size_bytes,
-		.time_ns = block->time_ns,
 		.stack = block->stack,
 	};
 }
@@ -82,7 +81,7 @@ void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *
 {
 	struct gsa_note note = note_of(block);
 
-	gs_note_served(device, &note, block->stream_id);
+	gs_note_served(device, &note, block->stream_id, block->time_ns);
 }
 
 void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)

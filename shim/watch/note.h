@@ -17,8 +17,8 @@ uint32_t gs_note_stack(const struct gs_call *call);
 void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block);
 void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id);
 
-/* The same at the door. time_ns: when it was freed; 0: now. */
-void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id);
+/* The same at the door. time_ns: when it was served, or freed; 0: now. */
+void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns);
 void gs_note_freed(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns);
 
 /* Served by the driver, in the current context. */

@@ -163,7 +163,7 @@ static bool alloc_held(const struct route *route, const struct gsa_request *requ
 
 	if (gsa_alloc_held(route->device->allocator, request, &note) != GS_OK)
 		return false;
-	gs_note_served(route->device, &note, request->stream != NULL ? request->stream->id : 0);
+	gs_note_served(route->device, &note, request->stream != NULL ? request->stream->id : 0, request->time_ns);
 	*ret_pointer = (void *)(uintptr_t)note.address;
 	return true;
 }

@@ -48,6 +48,14 @@ static void test_excludes(void **state)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(counter, (unsigned long)THREADS * ROUNDS);
 	assert_int_equal(shared.state, 0);
+	assert_int_equal(shared.sleepers, 0);
+}
+
+/* The same once the barrier is the sleeper's. */
+static void test_excludes_after_start(void **state)
+{
+	gsb_lock_start();
+	test_excludes(state);
 }
 
 static void test_try(void **state)
@@ -166,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_excludes),
+	    cmocka_unit_test(test_excludes_after_start),
 	    cmocka_unit_test(test_try),
 	    cmocka_unit_test(test_ranks),
 	    cmocka_unit_test(test_reset),
