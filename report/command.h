@@ -19,6 +19,7 @@ struct gsr_options {
 
 /* Print one snapshot. path is for headings only. Return the status. */
 int gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_launch(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_sync(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_options *options);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libiberty/demangle.h>
-
 struct candidate {
 	uint64_t name; /* string */
 	uint64_t frame;
@@ -90,16 +88,6 @@ static void candidates_find(const struct gsr_places *places, const struct gsr_mo
 	free(done);
 }
 
-static char *kernel_text(const struct gsr_model *model, uint64_t name, char text[GSR_CELL_BYTES])
-{
-	const char *mangled = gsr_string(model, name);
-	char *plain = cplus_demangle(mangled, DMGL_AUTO);
-
-	gsr_cell(text, "%s", plain != NULL ? plain : mangled);
-	free(plain);
-	return text;
-}
-
 static char *place_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES])
 {
 	return frame != 0 ? gsr_frame_text(places, frame, text) : gsr_cell(text, "an unknown place");
@@ -156,7 +144,7 @@ void gsr_errors_print(struct gsr_places *places, const struct gsr_model *model, 
 			gsr_grid_row(grid, (const char *const[]){gsr_number(cells[0], candidate->launches),
 								 gsr_number(cells[1], candidate->done),
 								 place_text(places, candidate->frame, cells[2])});
-			gsr_grid_note(grid, kernel_text(model, candidate->name, cells[2]));
+			gsr_grid_note(grid, gsr_kernel_text(model, candidate->name, cells[2]));
 		}
 		gsr_grid_print(grid);
 	}
@@ -181,7 +169,7 @@ cJSON *gsr_errors_json(struct gsr_places *places, const struct gsr_model *model)
 		const struct candidate *candidate = &candidates.all[i];
 		cJSON *row = cJSON_CreateObject();
 
-		cJSON_AddStringToObject(row, "kernel", kernel_text(model, candidate->name, text));
+		cJSON_AddStringToObject(row, "kernel", gsr_kernel_text(model, candidate->name, text));
 		cJSON_AddStringToObject(row, "place", place_text(places, candidate->frame, text));
 		cJSON_AddNumberToObject(row, "stack", (double)candidate->stack);
 		cJSON_AddNumberToObject(row, "launches", (double)candidate->launches);

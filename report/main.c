@@ -20,6 +20,7 @@ static const struct command {
     {"top", gsr_top, NULL, 20, "the places that hold the most memory"},
     {"leaks", gsr_leaks, NULL, 20, "the places whose memory keeps growing; status 1 if there are any"},
     {"sync", gsr_sync, NULL, 10, "where the host waited for a device, what it cost, what to do instead"},
+    {"launch", gsr_launch, NULL, 10, "what was launched, by kernel and by line, and what launching cost the host"},
     {"live", NULL, gsr_live, 0, "PID: what a running process holds, a line a second (-n lines)"},
     {"snapshot", NULL, gsr_snapshot, 0, "PID: makes a running process write a snapshot, prints its name"},
 };

@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libiberty/demangle.h>
+
 #include "report/symbols.h"
 
 /* From the least to the most telling kind of frame. */
 enum rank { RANK_NONE, RANK_NATIVE_CUDA, RANK_NATIVE_CORE, RANK_NATIVE, RANK_PYTHON_LIBRARY, RANK_PYTHON, RANK_COUNT };
 
-#define TEMPLATE_LONGEST 40 /* characters */
+/* Longest list of template arguments that is shown: of a kernel they say what it does. */
+#define TEMPLATE_LONGEST 40
+#define KERNEL_TEMPLATE_LONGEST 120
 
 struct gsr_places {
 	const struct gsr_model *model;
@@ -157,7 +161,7 @@ bool gsr_places_is_core(struct gsr_places *places, uint64_t frame)
 }
 
 /* "f<a<b>, c>(int)" becomes "f<...>(int)" where the arguments are longer than people read. The caller frees the text. */
-static char *short_name(const char *name)
+static char *short_name(const char *name, int longest)
 {
 	char *text = strdup(name), *to = text;
 
@@ -173,13 +177,24 @@ static char *short_name(const char *name)
 		do
 			depth += *end == '<' ? 1 : *end == '>' && end[-1] != '-' ? -1 : 0;
 		while (depth > 0 && *++end != '\0');
-		if (*end == '\0' || end - from <= TEMPLATE_LONGEST)
+		if (*end == '\0' || end - from <= longest)
 			continue;
 		memcpy(to, "...>", 4);
 		to += 4;
 		from = end;
 	}
 	*to = '\0';
+	return text;
+}
+
+char *gsr_kernel_text(const struct gsr_model *model, uint64_t name, char text[GSR_CELL_BYTES])
+{
+	const char *mangled = gsr_string(model, name);
+	char *plain = cplus_demangle(mangled, DMGL_AUTO), *name_text = short_name(plain != NULL ? plain : mangled, KERNEL_TEMPLATE_LONGEST);
+
+	gsr_cell(text, "%s", strncmp(name_text, "void ", 5) == 0 ? name_text + 5 : name_text);
+	free(name_text);
+	free(plain);
 	return text;
 }
 
@@ -209,7 +224,7 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 		gsr_cell(text, "%s+0x%llx", module, (unsigned long long)GSR_CELL(model, frames, offset, frame));
 		return text;
 	}
-	name = short_name(function);
+	name = short_name(function, TEMPLATE_LONGEST);
 	gsr_cell(text, "%s+0x%llx in %s", name, (unsigned long long)distance, module);
 	free(name);
 	return text;
@@ -232,7 +247,7 @@ char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR
 	function = native_names(places, frame, &module, &distance);
 	if (function == NULL)
 		return gsr_frame_text(places, frame, text);
-	name = short_name(function);
+	name = short_name(function, TEMPLATE_LONGEST);
 	gsr_cell(text, "%s (%s)", name, module);
 	free(name);
 	return text;

@@ -27,6 +27,9 @@ void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret
 /* "net/model.py:41 in forward", "solve+0x1c in libsolver.so", "libsolver.so+0x1234". They return text. */
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
 
+/* A kernel by its row of strings: demangled, without long template arguments. */
+char *gsr_kernel_text(const struct gsr_model *model, uint64_t name, char text[GSR_CELL_BYTES]);
+
 /* "forward (net/model.py)", "solve (libsolver.so)" */
 char *gsr_function_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
 

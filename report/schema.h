@@ -91,6 +91,15 @@ enum gs_snap_kind {
 	X(launches, thread, COUNT, "kernel thread id")                                                                 \
 	X(launches, time_ns, SIGNED, "when the call had returned")
 
+#define GS_SNAP_COLUMNS_kernels(X)											\
+	X(kernels, kind, NAME, "kernel, graph, copy or set")								\
+	X(kernels, name, STRING, "as in launches")									\
+	X(kernels, stack, STACK, "where; the outer frames may be of the first launch there")				\
+	X(kernels, calls, COUNT, "how often")										\
+	X(kernels, host_ns, COUNT, "host time inside the calls")							\
+	X(kernels, long_calls, COUNT, "calls so long that they waited: the queue was full, or code was loaded")		\
+	X(kernels, long_ns, COUNT, "host time of these")
+
 #define GS_SNAP_COLUMNS_stacks(X)                                                                                      \
 	X(stacks, parent, STACK, "the caller's stack; always a smaller number")                                        \
 	X(stacks, frame, FRAME, "innermost frame")
@@ -112,7 +121,7 @@ enum gs_snap_kind {
 
 /* In the order of the file: rows may refer only to what is written later, so that a table never points at something
  * that came into being after it was written. */
-#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(stacks) X(frames) X(modules)
+#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(kernels) X(stacks) X(frames) X(modules)
 
 /* Types of the keys of objects. DECIMAL: string of decimal digits; LIST: list of texts. */
 enum gs_snap_type {
@@ -198,7 +207,7 @@ enum gs_snap_type {
 	X(errors, true)
 
 /* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
-#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits"
+#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels"
 
 /* --- what follows from the lists --------------------------------------------------------------------------------- */
 

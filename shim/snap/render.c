@@ -8,6 +8,7 @@
 #include "shim/snap/path_out.h"
 #include "shim/snap/settings_out.h"
 #include "shim/snap/table_out.h"
+#include "shim/snap/watch_out.h"
 
 struct render {
 	struct gs_json *json;
@@ -22,7 +23,15 @@ struct render {
 
 #define COLUMNS(table)                                                                                                 \
 	static const struct gs_snap_column table##_columns[] = {GS_SNAP_COLUMNS_##table(GS_SNAP_COLUMN_ROW)};
-GS_SNAP_TABLES(COLUMNS)
+/* Of the tables that are written here. */
+COLUMNS(segments)
+COLUMNS(blocks)
+COLUMNS(live)
+COLUMNS(events)
+COLUMNS(launches)
+COLUMNS(stacks)
+COLUMNS(frames)
+COLUMNS(modules)
 
 #define TABLE(table, rows, cell_function, names_function)                                                              \
 	gs_table_out(render->json, &(struct gs_table_out){.key = #table,                                               \
@@ -436,55 +445,6 @@ static struct gs_names launches_names(unsigned column)
 	return column == GS_SNAP_launches_kind ? NAMES(kinds) : NAMES(states);
 }
 
-static uint64_t waits_cell(const void *user, size_t row, unsigned column)
-{
-	const struct render *render = user;
-	struct gs_wait wait;
-
-	render->source->wait_read(row, &wait);
-	switch ((enum gs_snap_waits)column) {
-	case GS_SNAP_waits_function:
-		return wait.name;
-	case GS_SNAP_waits_class:
-		return wait.call_class;
-	case GS_SNAP_waits_stack:
-		return wait.stack;
-	case GS_SNAP_waits_way:
-		return wait.way;
-	case GS_SNAP_waits_memory:
-		return wait.memory;
-	case GS_SNAP_waits_calls:
-		return wait.calls;
-	case GS_SNAP_waits_apart:
-		return wait.apart;
-	case GS_SNAP_waits_first_launch:
-		return wait.first_launch;
-	case GS_SNAP_waits_last_launch:
-		return wait.last_launch;
-	case GS_SNAP_waits_host_ns:
-		return wait.host_ns;
-	case GS_SNAP_waits_longest_ns:
-		return wait.longest_ns;
-	case GS_SNAP_waits_size_bytes:
-		return wait.size_bytes;
-	case GS_SNAP_waits_COLUMNS:
-		break;
-	}
-	return 0;
-}
-
-static struct gs_names waits_names(unsigned column)
-{
-#define KEY_OF(name, key, ...) key,
-	static const char *const classes[] = {GS_CALL_CLASSES(KEY_OF)};
-	static const char *const ways[] = {GS_COPY_WAYS(KEY_OF)};
-	static const char *const memories[] = {GS_HOST_MEMORIES(KEY_OF)};
-#undef KEY_OF
-
-	return column == GS_SNAP_waits_class ? NAMES(classes)
-					     : column == GS_SNAP_waits_way ? NAMES(ways) : NAMES(memories);
-}
-
 static uint64_t stacks_cell(const void *user, size_t row, unsigned column)
 {
 	const struct render *render = user;
@@ -573,7 +533,8 @@ void gs_render(struct gs_json *json, const char *reason, const struct gs_snapsho
 	TABLE(live, gathered->live.count, live_cell, live_names);
 	TABLE(events, gathered->events.count, events_cell, events_names);
 	TABLE(launches, gathered->launches.count, launches_cell, launches_names);
-	TABLE(waits, source->wait_count(), waits_cell, waits_names);
+	gs_waits_out(json, source);
+	gs_kernels_out(json, source);
 	TABLE(stacks, source->stack_count(), stacks_cell, NULL);
 	TABLE(frames, source->frame_count(), frames_cell, frames_names);
 	TABLE(modules, source->module_count(), modules_cell, NULL);

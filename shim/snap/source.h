@@ -10,6 +10,7 @@
 #include "shim/snap/process.h"
 #include "shim/stack/stack.h"
 #include "shim/watch/launch.h"
+#include "shim/watch/kernel.h"
 #include "shim/watch/live.h"
 #include "shim/watch/ring.h"
 #include "shim/watch/sticky.h"
@@ -37,6 +38,10 @@ struct gs_snapshot_source {
 	/* shim/watch/wait.h */
 	size_t (*wait_count)(void);
 	void (*wait_read)(size_t index, struct gs_wait *ret_wait);
+
+	/* shim/watch/kernel.h */
+	size_t (*kernel_count)(void);
+	void (*kernel_read)(size_t index, struct gs_kernel *ret_kernel);
 
 	/* shim/stack/stack.h */
 	size_t (*stack_count)(void);

@@ -14,6 +14,7 @@
 #include "shim/core/stream.h"
 #include "shim/stack/key.h"
 #include "shim/stack/stack.h"
+#include "shim/watch/kernel.h"
 
 #define SITES 2048u
 #define STREAMS 8u
@@ -36,6 +37,7 @@ struct site {
 	uint64_t key; /* 0 = free */
 	uint32_t name;
 	uint32_t stack;
+	struct gs_kernel_row *row; /* NULL: no room */
 };
 
 struct known_stream {
@@ -208,7 +210,8 @@ static uint32_t kernel_name(const void *function)
 	return gs_string_intern(chars);
 }
 
-static const struct site *site_find(struct gs_launch_log *log, const struct gs_call *call, const void *function)
+static const struct site *site_find(struct gs_launch_log *log, const struct gs_call *call, enum gs_work_kind kind,
+				    const void *function)
 {
 	const void *caller = gs_thread.caller != NULL ? gs_thread.caller : call->caller;
 	uint64_t key = gs_stack_key(caller, &key);
@@ -223,6 +226,7 @@ static const struct site *site_find(struct gs_launch_log *log, const struct gs_c
 	site->key = 0;
 	site->name = function != NULL ? kernel_name(function) : gs_string_intern(gs_fn_info[call->fn].symbol);
 	site->stack = gs_stack_capture(caller);
+	site->row = gs_kernel_row(kind, site->name, site->stack);
 	site->key = key;
 	return site;
 }
@@ -247,7 +251,9 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 		stream_find(log, named(call, handle), &stream);
 	else
 		stream = (struct gs_work_stream){.id = 0};
-	site = site_find(log, call, function);
+	site = site_find(log, call, kind, function);
+	if (site->row != NULL)
+		gs_kernel_add(site->row, call->start_ticks != 0 ? ticks - call->start_ticks : 0);
 	how |= (log->thread & THREAD_MASK) | (stream.blocking ? BLOCKING : 0) | (stream.captured ? CAPTURED : 0) |
 	       (result != CUDA_SUCCESS ? REFUSED : 0);
 	end = atomic_load_explicit(&log->end, memory_order_relaxed);

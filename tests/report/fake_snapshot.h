@@ -49,6 +49,8 @@ enum {
 	S_COPY_DOWN,
 	S_STREAM_SYNC,
 	S_LAUNCH,
+	S_LONG_KERNEL,
+	S_GRAPH,
 	S_GOOD_KERNEL,
 	S_BAD_KERNEL,
 	S_COUNT
@@ -71,6 +73,8 @@ static const char *fake_string(uint32_t string)
 	    [S_COPY_DOWN] = "cuMemcpyHtoDAsync_v2",
 	    [S_STREAM_SYNC] = "cuStreamSynchronize",
 	    [S_LAUNCH] = "cuLaunchKernel",
+	    [S_LONG_KERNEL] = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_10AddFunctorIfEESt5arrayIPcLm3EEEEviT0_T1_",
+	    [S_GRAPH] = "cuGraphLaunch",
 	    [S_GOOD_KERNEL] = "_ZN3net4goodIfEEvPT_",
 	    [S_BAD_KERNEL] = "bad",
 	};
@@ -367,6 +371,25 @@ static void fake_wait_read(size_t index, struct gs_wait *ret)
 	*ret = waits[index];
 }
 
+/* With PyTorch: a kernel with a long name from two lines, another one, a graph; a copy, which is no launch. */
+static size_t fake_kernel_count(void)
+{
+	return fake.scene == FAKE_TORCH ? 5 : 0;
+}
+
+static void fake_kernel_read(size_t index, struct gs_kernel *ret)
+{
+	static const struct gs_kernel kernels[] = {
+		{S_LONG_KERNEL, 3, GS_WORK_KERNEL, 70000, 200000000, 400, 20000000},
+		{S_LONG_KERNEL, 4, GS_WORK_KERNEL, 10000, 40000000, 0, 0},
+		{S_GOOD_KERNEL, 3, GS_WORK_KERNEL, 39000, 120000000, 500, 12000000},
+		{S_GRAPH, 2, GS_WORK_GRAPH, 1000, 24000000, 0, 0},
+		{S_COPY_DOWN, 4, GS_WORK_COPY, 20, 400000000, 20, 400000000},
+	};
+
+	*ret = kernels[index];
+}
+
 static size_t fake_counter_count(void)
 {
 	return 4;
@@ -426,6 +449,8 @@ static const struct gs_snapshot_source fake_source = {
     .ring_read = fake_ring_read,
     .wait_count = fake_wait_count,
     .wait_read = fake_wait_read,
+    .kernel_count = fake_kernel_count,
+    .kernel_read = fake_kernel_read,
     .stack_count = fake_stack_count,
     .frame_count = fake_frame_count,
     .string_count = fake_string_count,

@@ -40,6 +40,8 @@ golden("top-what.txt", "top", "--what", "host+block", torch)
 golden("sync-torch.txt", "sync", torch)
 golden("sync-torch-all.txt", "sync", "-n", "0", "--color=always", torch, COLUMNS="70")
 golden("sync-none.txt", "sync", blocks)
+golden("launch-torch.txt", "launch", torch)
+golden("launch-none.txt", "launch", blocks)
 golden("help.txt", "--help")
 
 # Help for the settings comes from their table.
@@ -69,6 +71,10 @@ for command in ("summary", "top"):
     tap.equal(top["rows"][1]["stack"], ["train.py:17 in load", "train.py:60 in <module>"], command + " --json: stack")
     tap.equal(json.loads(lines[1]).get("top", json.loads(lines[1]))["history_complete"], False,
               command + " --json: an incomplete history")
+launch = json.loads(tap.report("launch", "--json", torch)[1])
+tap.equal((launch["calls"], launch["host_ns"], [(row["name"], row["calls"]) for row in launch["lines"]]),
+          (120000, 384000000, [("net/model.py:41 in forward", 110000), ("train.py:17 in load", 10000)]),
+          "launch --json: launches, and lines")
 sync = json.loads(tap.report("sync", "--json", torch)[1])
 tap.equal([(f["kind"], f["problem"], f["place"], f["calls"], f["host_ns"]) for f in sync["findings"]],
           [("value", True, "net/model.py:41 in forward", 300, 2502400000),

@@ -1,0 +1,49 @@
+/* See kernel.h. */
+#include "shim/watch/kernel.h"
+
+#include <stdbool.h>
+
+#include "shim/base/err.h"
+#include "shim/core/counter.h"
+#include "shim/stack/table.h"
+
+#define ROW_LIMIT (1u << 16)
+
+static struct gs_table rows = GS_TABLE_INIT(struct gs_kernel_row, ROW_LIMIT);
+
+static bool row_same(const void *item, const void *key)
+{
+	const struct gs_kernel_row *row = item, *wanted = key;
+
+	return row->name == wanted->name && row->stack == wanted->stack && row->kind == wanted->kind;
+}
+
+struct gs_kernel_row *gs_kernel_row(uint32_t kind, uint32_t name, uint32_t stack)
+{
+	struct gs_kernel_row wanted = {.name = name, .stack = stack, .kind = kind};
+	uint32_t number;
+
+	if (gs_table_intern(&rows, gs_hash((uint64_t)name << 32 | stack, kind), row_same, &wanted, &number) != GS_OK)
+		return NULL;
+	return (struct gs_kernel_row *)gs_table_at(&rows, number);
+}
+
+size_t gs_kernel_count(void)
+{
+	return gs_table_count(&rows);
+}
+
+void gs_kernel_read(size_t index, struct gs_kernel *ret_kernel)
+{
+	const struct gs_kernel_row *row = gs_table_at(&rows, (uint32_t)index);
+
+	*ret_kernel = (struct gs_kernel){
+		.name = row->name,
+		.stack = row->stack,
+		.kind = row->kind,
+		.calls = atomic_load_explicit(&row->calls, memory_order_relaxed),
+		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
+		.long_calls = atomic_load_explicit(&row->long_calls, memory_order_relaxed),
+		.long_ns = gs_ticks_to_ns(atomic_load_explicit(&row->long_ticks, memory_order_relaxed)),
+	};
+}
