@@ -49,9 +49,10 @@ struct gsa_ops {
 	int (*fence_wait)(void *device, uint64_t fence);
 	void (*fence_drop)(void *device, uint64_t fence);
 
-	/* How many calls that may have submitted work have returned, on any device; GSA_WORK_UNKNOWN, or no such function:
-	 * not known. What the program submitted before something it does now is counted by then. For pinned memory. */
-	uint64_t (*work_count)(void *device);
+	/* How many calls that may submit work were begun, or have ended, on any device; GSA_WORK_UNKNOWN, or no such
+	 * function: not known. What has been submitted is counted as begun, what is counted as ended has been submitted.
+	 * For pinned memory. */
+	uint64_t (*work_count)(void *device, bool ended);
 
 	uint64_t (*now_ns)(void *device);
 

@@ -278,12 +278,10 @@ void gsa_pinned_idle(struct gsa_pinned *pinned, struct gsa_pinned_mark mark)
 
 bool gsa_pinned_quiet(struct gsa_pinned *pinned)
 {
-	uint64_t work;
 	bool quiet;
 
 	gsb_lock_acquire(&pinned->lock);
-	work = gsa_pinned_work(pinned);
-	quiet = work != GSA_WORK_UNKNOWN && work == pinned->idle_work;
+	quiet = gsa_pinned_no_work(pinned);
 	gsb_lock_release(&pinned->lock);
 	return quiet;
 }

@@ -76,8 +76,17 @@ static void class_retire(struct gsa_pinned *pinned, struct pinned_class *class)
 
 uint64_t gsa_pinned_work(struct gsa_pinned *pinned)
 {
-	return gsa_pinned_held(pinned)->ops.work_count != NULL ? pinned->ops.work_count(pinned->device)
+	return gsa_pinned_held(pinned)->ops.work_count != NULL ? pinned->ops.work_count(pinned->device, true)
 							       : GSA_WORK_UNKNOWN;
+}
+
+bool gsa_pinned_no_work(struct gsa_pinned *pinned)
+{
+	uint64_t begun = GSA_WORK_UNKNOWN;
+
+	if (gsa_pinned_held(pinned)->ops.work_count != NULL)
+		begun = pinned->ops.work_count(pinned->device, false);
+	return begun != GSA_WORK_UNKNOWN && begun == pinned->idle_work;
 }
 
 void gsa_pinned_settle(struct gsa_pinned *pinned, uint64_t serial, uint64_t work)
@@ -98,7 +107,6 @@ void gsa_pinned_settle(struct gsa_pinned *pinned, uint64_t serial, uint64_t work
 void gsa_pinned_keep(struct gsa_pinned *pinned, struct pinned_block *block)
 {
 	struct gsa_block *entry = &block->entry;
-	uint64_t work = gsa_pinned_work(pinned);
 
 	block->state = PINNED_KEPT;
 	entry->free_serial = ++pinned->free_serial;
@@ -117,8 +125,8 @@ void gsa_pinned_keep(struct gsa_pinned *pinned, struct pinned_block *block)
 	pinned->stats.kept_bytes += entry->size_bytes;
 	if (pinned->stats.kept_bytes > pinned->stats.kept_peak_bytes)
 		pinned->stats.kept_peak_bytes = pinned->stats.kept_bytes;
-	if (pinned->first_pending == entry && work != GSA_WORK_UNKNOWN && work == pinned->idle_work)
-		gsa_pinned_settle(pinned, entry->free_serial, work);
+	if (pinned->first_pending == entry && gsa_pinned_no_work(pinned))
+		gsa_pinned_settle(pinned, entry->free_serial, pinned->idle_work);
 }
 
 /* No longer kept, still known. */

@@ -45,7 +45,7 @@ struct pinned_class {
 struct pinned_fence {
 	uint64_t value;
 	uint64_t cover; /* highest free_serial that it covers */
-	uint64_t work;	/* work_count before it was recorded */
+	uint64_t work;	/* that had ended (work_count) before it was recorded */
 };
 
 struct gsa_pinned {
@@ -64,7 +64,7 @@ struct gsa_pinned {
 	uint64_t serial;
 	uint64_t free_serial;
 	uint64_t idle_serial;
-	uint64_t idle_work; /* work_count as of a moment before which all work is known to be done */
+	uint64_t idle_work; /* that had ended by a moment before which all work is known to be done */
 	struct pinned_fence fences[PINNED_FENCES_MAX]; /* under way, first recorded first */
 	unsigned fence_count;
 	bool fencing; /* a thread is at the driver about them */
@@ -89,7 +89,11 @@ struct pinned_class *gsa_pinned_class_find(struct gsa_pinned *pinned, const stru
 void gsa_pinned_enter(struct gsa_pinned *pinned, const struct gsa_pinned_kind *kind, uint64_t size_bytes,
 		      uint64_t address);
 
+/* Calls that may have submitted work and have ended; GSA_WORK_UNKNOWN. */
 uint64_t gsa_pinned_work(struct gsa_pinned *pinned);
+
+/* No work was submitted, nor is being, since all was known to be done. */
+bool gsa_pinned_no_work(struct gsa_pinned *pinned);
 
 /* Live or leaving -> kept: pending, or idle at once if no work has been submitted since all was known to be done. Kept ->
  * live. Any state -> forgotten. */
@@ -97,7 +101,7 @@ void gsa_pinned_keep(struct gsa_pinned *pinned, struct pinned_block *block);
 void gsa_pinned_revive(struct gsa_pinned *pinned, struct pinned_block *block, uint64_t size_bytes);
 void gsa_pinned_drop(struct gsa_pinned *pinned, struct pinned_block *block);
 
-/* What was freed up to the serial is idle, and all work that was counted then is done. */
+/* What was freed up to the serial is idle, and all work that had ended then is done. */
 void gsa_pinned_settle(struct gsa_pinned *pinned, uint64_t serial, uint64_t work);
 
 /* The block that contains the address, and the one that begins there, whatever the state; NULL. */

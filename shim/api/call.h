@@ -42,7 +42,7 @@ static inline bool gs_call_ready(void)
 
 /* At the start of a driver entry. False: call the real function and do nothing else. */
 static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_call_class call_class, bool timed,
-				 const void *caller)
+				 bool submits, const void *caller)
 {
 	enum gs_mode mode = gs_mode();
 
@@ -51,6 +51,8 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 	gs_thread.inside = 1;
 	call->fn = fn;
 	call->caller = caller;
+	if (submits)
+		gs_counter_work_begin();
 	call->start_ticks = timed && gs_call_timed ? gs_ticks() : 0;
 	if (timed)
 		call->wait = (struct gs_wait_call){0};
@@ -73,7 +75,8 @@ static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum
 		gs_wait_memory_changed();
 }
 
-static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class, bool to_host)
+static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class,
+			       bool submits, bool to_host)
 {
 	uint64_t end_ticks = call->end_ticks != 0 ? call->end_ticks : call->start_ticks != 0 ? gs_ticks() : 0;
 
@@ -82,6 +85,8 @@ static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_ca
 	if (to_host)
 		gs_order_note_to_host();
 	gs_counter_add(call->fn, end_ticks - call->start_ticks);
+	if (submits)
+		gs_counter_work_end();
 	gs_call_note_wait(call, result, call_class, end_ticks - call->start_ticks);
 	if (__builtin_expect(gs_trigger_is_due(end_ticks), 0))
 		gs_trigger_fire(end_ticks);

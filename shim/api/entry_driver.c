@@ -39,7 +39,7 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy)
 		if (__builtin_expect(gs_driver.symbol == NULL, 0))                                                     \
 			return CUDA_ERROR_NOT_SUPPORTED;                                                               \
 		if (!gs_call_begin(&call, GS_FN_##symbol, GS_CLASS_##call_class, GS_TIMED_##call_class,                \
-				   __builtin_return_address(0)))                                                       \
+				   GS_SUBMITS_##call_class, __builtin_return_address(0)))                              \
 			return gs_driver.symbol arguments;                                                             \
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
@@ -48,7 +48,7 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy)
 			gs_launch_note(&call, NOTED_KIND(call_class), NULL, LAST_STREAM(arguments), result);           \
 		if (DONE(handler) && result == CUDA_SUCCESS)                                                           \
 			gs_launch_copied(&call);                                                                       \
-		gs_call_end(&call, result, GS_CLASS_##call_class, GS_TO_HOST_##call_class);                            \
+		gs_call_end(&call, result, GS_CLASS_##call_class, GS_SUBMITS_##call_class, GS_TO_HOST_##call_class);   \
 		return result;                                                                                         \
 	}
 #include "shim/api/driver.def"

@@ -13,11 +13,7 @@ static _Atomic(struct gs_counter_block *) all_blocks;
 /* Used when there are no pages: counts of several threads meet here and some may be lost. */
 static struct gs_counter_block shared_block;
 
-/* Rows that may submit work. */
-static uint16_t work_fns[GS_FN_DRIVER_COUNT];
-static unsigned work_fn_count;
-
-#define WORK_THREADS_MAX 8
+#define WORK_THREADS_MAX 32
 
 static pthread_key_t thread_end;
 static uint64_t start_ticks, start_ns;
@@ -28,28 +24,8 @@ static void thread_ended(void *block)
 	atomic_store_explicit(&((struct gs_counter_block *)block)->owner, 0, memory_order_release);
 }
 
-static bool submits(enum gs_call_class call_class)
-{
-	switch (call_class) {
-	case GS_CLASS_QUERY:
-	case GS_CLASS_DOOR:
-	case GS_CLASS_ALLOC:
-	case GS_CLASS_FREE:
-	case GS_CLASS_HOST_ALLOC:
-	case GS_CLASS_HOST_FREE:
-	case GS_CLASS_SYNC:
-	case GS_CLASS_POLL:
-		return false;
-	default:
-		return true;
-	}
-}
-
 void gs_counter_init(void)
 {
-	for (unsigned fn = 0; fn < GS_FN_DRIVER_COUNT; fn++)
-		if (submits(gs_fn_info[fn].call_class))
-			work_fns[work_fn_count++] = (uint16_t)fn;
 	pthread_key_create(&thread_end, thread_ended);
 	start_ticks = gs_ticks();
 	start_ns = gsb_os_now_ns();
@@ -103,19 +79,16 @@ struct gs_counter_block *gs_counter_block_take(void)
 }
 
 /* Of the shared block some counts may be lost. */
-bool gs_counter_work(uint64_t *ret_count)
+bool gs_counter_work(bool ended, uint64_t *ret_count)
 {
 	uint64_t count = 0;
 	unsigned threads = 0;
 
-	if (atomic_load(&gs_counter_unlisted) != 0)
+	if (atomic_load(&gs_counter_unlisted) != 0 || atomic_load(&shared_block.work_begun) != 0)
 		return false;
 	for (struct gs_counter_block *block = atomic_load(&all_blocks); block != NULL; block = block->next) {
-		uint64_t before = count;
-
-		for (unsigned i = 0; i < work_fn_count; i++)
-			count += atomic_load_explicit(&block->fn[work_fns[i]].calls, memory_order_acquire);
-		if ((block == &shared_block && count != before) || ++threads > WORK_THREADS_MAX)
+		count += atomic_load_explicit(ended ? &block->work_ended : &block->work_begun, memory_order_acquire);
+		if (++threads > WORK_THREADS_MAX)
 			return false;
 	}
 	*ret_count = count;

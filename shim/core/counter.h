@@ -22,6 +22,8 @@ struct gs_counter_block {
 		_Atomic uint64_t calls;
 		_Atomic uint64_t ticks;
 	} fn[GS_FN_COUNT];
+	_Atomic uint64_t work_begun; /* calls that may submit work; of these, returned */
+	_Atomic uint64_t work_ended;
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
 	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
 	struct gs_counter_block *next; /* in the list of all blocks */
@@ -43,12 +45,35 @@ uint64_t gs_ticks_to_ns(uint64_t ticks);
 /* CLOCK_MONOTONIC in nanoseconds at those ticks. */
 uint64_t gs_ticks_time_ns(uint64_t ticks);
 
-static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
+static inline struct gs_counter_block *gs_counter_block_own(void)
 {
 	struct gs_counter_block *block = gs_thread.counters;
 
-	if (__builtin_expect(block == NULL, 0))
-		block = gs_counter_block_take();
+	return __builtin_expect(block == NULL, 0) ? gs_counter_block_take() : block;
+}
+
+/* Around a call that may submit work: what it submits is counted as begun by then, and as ended not before it is
+ * submitted. */
+static inline void gs_counter_work_begin(void)
+{
+	struct gs_counter_block *block = gs_counter_block_own();
+
+	atomic_store_explicit(&block->work_begun,
+			      atomic_load_explicit(&block->work_begun, memory_order_relaxed) + 1, memory_order_release);
+}
+
+static inline void gs_counter_work_end(void)
+{
+	struct gs_counter_block *block = gs_counter_block_own();
+
+	atomic_store_explicit(&block->work_ended,
+			      atomic_load_explicit(&block->work_ended, memory_order_relaxed) + 1, memory_order_release);
+}
+
+static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
+{
+	struct gs_counter_block *block = gs_counter_block_own();
+
 	atomic_store_explicit(&block->fn[fn].calls,
 			      atomic_load_explicit(&block->fn[fn].calls, memory_order_relaxed) + 1, memory_order_relaxed);
 	if (ticks != 0)
@@ -69,9 +94,10 @@ struct gs_counter {
 size_t gs_counter_count(void);
 void gs_counter_read(size_t index, struct gs_counter *ret_counter);
 
-/* How many calls that may submit work to a device have returned, in all threads. False: it is not known, or too many
- * threads have made calls to add them up quickly. */
-bool gs_counter_work(uint64_t *ret_count);
+/* How many calls that may submit work to a device were begun, or have ended, in all threads. While no more were begun than
+ * had ended at an earlier moment, nothing was submitted since. False: it is not known, or too many threads have made calls
+ * to add them up quickly. */
+bool gs_counter_work(bool ended, uint64_t *ret_count);
 
 /* Calls of driver functions that are in no row, through their trampolines. */
 extern _Atomic uint64_t gs_counter_unlisted;

@@ -37,12 +37,12 @@ static int op_free(void *user, uint64_t address)
 	return result == CUDA_SUCCESS ? GS_OK : GS_E_DRIVER;
 }
 
-static uint64_t op_work_count(void *user)
+static uint64_t op_work_count(void *user, bool ended)
 {
 	uint64_t count;
 
 	(void)user;
-	return !gs_order_blind() && gs_counter_work(&count) ? count : GSA_WORK_UNKNOWN;
+	return !gs_order_blind() && gs_counter_work(ended, &count) ? count : GSA_WORK_UNKNOWN;
 }
 
 static uint64_t limit_bytes(void)

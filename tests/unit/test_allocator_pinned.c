@@ -144,12 +144,12 @@ static void a_mark_covers_no_later_free(void **state)
 	cache_close(cache);
 }
 
-static uint64_t counted;
+static uint64_t counted, at_work; /* calls begun; of these, not yet ended */
 
-static uint64_t op_work_count(void *device)
+static uint64_t op_work_count(void *device, bool ended)
 {
 	(void)device;
-	return counted;
+	return ended && counted != GSA_WORK_UNKNOWN ? counted - at_work : counted;
 }
 
 /* What is freed while nothing was submitted since all was done is idle at once: no fence for it. */
@@ -190,6 +190,37 @@ static void what_nothing_can_use_is_idle(void **state)
 	second = take_host(cache, MIB);
 	give_host(cache, second);
 	assert_int_not_equal(take_host(cache, MIB), first);
+	cache_close(cache);
+}
+
+/* A call may have submitted work before it returns, or not yet: neither counts as done by a wait of another thread. */
+static void a_call_that_has_not_ended_is_no_quiet(void **state)
+{
+	struct cache *cache = calloc(1, sizeof(*cache));
+	struct gsa_ops ops = fake_ops;
+	uint64_t first;
+
+	(void)state;
+	ops.work_count = op_work_count;
+	counted = 7;
+	fake_init(&cache->fake, GIB);
+	assert_int_equal(gsa_pinned_init(&cache->pinned, &ops, &cache->fake, GIB), GS_OK);
+	first = take_host(cache, MIB);
+	gsa_pinned_idle(cache->pinned, gsa_pinned_mark(cache->pinned));
+	assert_true(gsa_pinned_quiet(cache->pinned));
+	counted++;
+	at_work++;
+	assert_false(gsa_pinned_quiet(cache->pinned));
+	gsa_pinned_idle(cache->pinned, gsa_pinned_mark(cache->pinned));
+	assert_false(gsa_pinned_quiet(cache->pinned));
+	fake_submit(&cache->fake, 1);
+	give_host(cache, first);
+	assert_int_not_equal(take_host(cache, MIB), first);
+	at_work--;
+	assert_false(gsa_pinned_quiet(cache->pinned));
+	fake_finish(&cache->fake, 1);
+	gsa_pinned_idle(cache->pinned, gsa_pinned_mark(cache->pinned));
+	assert_true(gsa_pinned_quiet(cache->pinned));
 	cache_close(cache);
 }
 
@@ -456,6 +487,7 @@ int main(void)
 	    cmocka_unit_test(a_fence_covers_no_later_free),
 	    cmocka_unit_test(a_mark_covers_no_later_free),
 	    cmocka_unit_test(what_nothing_can_use_is_idle),
+	    cmocka_unit_test(a_call_that_has_not_ended_is_no_quiet),
 	    cmocka_unit_test(kinds_are_kept_apart),
 	    cmocka_unit_test(sizes_are_about_the_same),
 	    cmocka_unit_test(the_oldest_go_at_the_limit),
