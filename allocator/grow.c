@@ -38,8 +38,9 @@ static bool is_passing(int error)
 	return error == GS_E_NO_MEMORY || error == GS_E_NO_HOST_MEMORY || error == GS_E_FORBIDDEN;
 }
 
-/* The hole that needs least new memory for the request, the smallest among equals. False: none will do. */
-static bool choose_hole(struct gsa *allocator, const struct gsa_want *want, struct place *ret_place)
+/* The hole that needs least new memory for the request, the smallest among equals. joins: with what is free beside it.
+ * False: none will do. */
+static bool choose_hole(struct gsa *allocator, const struct gsa_want *want, bool joins, struct place *ret_place)
 {
 	struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
 	const struct gsa_bins *holes = &allocator->holes[want->pool];
@@ -48,16 +49,15 @@ static bool choose_hole(struct gsa *allocator, const struct gsa_want *want, stru
 	struct place best = {0};
 
 	for (; hole != NULL; hole = gsa_bins_next(holes, hole)) {
-		bool expandable = allocator->options.expandable;
-		uint64_t before_bytes = expandable ? gsa_fit_before(hole, tag) : 0;
+		uint64_t before_bytes = joins ? gsa_fit_before(hole, tag) : 0;
 		uint64_t after_bytes = 0;
 		uint64_t least_bytes;
 
 		gsb_assert(before_bytes < size_bytes);
 		least_bytes = gsa_round_up(size_bytes - before_bytes, allocator->options.granularity_bytes);
 		if (least_bytes > hole->size_bytes) {
-			after_bytes = expandable ? gsa_fit_after(hole, tag) : 0;
-			if (!expandable || before_bytes + hole->size_bytes + after_bytes < size_bytes)
+			after_bytes = joins ? gsa_fit_after(hole, tag) : 0;
+			if (!joins || before_bytes + hole->size_bytes + after_bytes < size_bytes)
 				continue;
 			least_bytes = hole->size_bytes;
 		}
@@ -246,7 +246,7 @@ static void publish(struct gsa *allocator, struct growth *growth)
 }
 
 /* Serves the request if it can be by now; if not, says where to grow: GS_E_NOT_FOUND. ALLOCATOR lock held. */
-static int choose(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info,
+static int choose(struct gsa *allocator, const struct gsa_want *want, bool joins, struct gsa_block_info *ret_info,
 		  struct place *ret_place)
 {
 	int error = gsa_live_serve(allocator, want, ret_info); /* another thread may have grown */
@@ -255,7 +255,7 @@ static int choose(struct gsa *allocator, const struct gsa_want *want, struct gsa
 		return error;
 	if (allocator->plain_only)
 		return GS_E_UNSUPPORTED;
-	return choose_hole(allocator, want, ret_place) ? GS_E_NOT_FOUND : GS_E_NO_MEMORY;
+	return choose_hole(allocator, want, joins, ret_place) ? GS_E_NOT_FOUND : GS_E_NO_MEMORY;
 }
 
 /* How much to map at the place. generous: a whole step if the request needs less, and the step may be cut. */
@@ -278,7 +278,7 @@ struct outcome {
 	bool stitch;	  /* free memory is enough now, in pieces */
 };
 
-enum manner { MANNER_STITCH, MANNER_GENEROUS, MANNER_LEAST };
+enum manner { MANNER_STITCH, MANNER_GENEROUS, MANNER_LEAST, MANNER_ALONE };
 
 /* One growth, with GROW held. GS_E_NOT_FOUND: stitching is next. */
 static int grow_once(struct gsa *allocator, const struct gsa_want *want, enum manner manner,
@@ -291,12 +291,12 @@ static int grow_once(struct gsa *allocator, const struct gsa_want *want, enum ma
 
 	*ret_outcome = (struct outcome){0};
 	gsb_lock_acquire(&allocator->lock);
-	error = choose(allocator, want, ret_info, &place);
+	error = choose(allocator, want, allocator->options.expandable && manner != MANNER_ALONE, ret_info, &place);
 	if (error != GS_E_NOT_FOUND)
 		goto unlock;
 	ret_outcome->stitch = manner == MANNER_STITCH && gsa_stitch_pays(allocator, want, place.least_bytes, &bytes);
 	if (!ret_outcome->stitch)
-		bytes = amount(allocator, want, &place, manner != MANNER_LEAST);
+		bytes = amount(allocator, want, &place, manner < MANNER_LEAST);
 	if (bytes == 0)
 		goto unlock;
 	error = GS_E_NO_MEMORY;
@@ -330,7 +330,7 @@ static void tell(struct gsa *allocator, const struct outcome *outcome)
 		gsa_segment_tell(allocator, true, outcome->span.address, outcome->span.size_bytes);
 }
 
-int gsa_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+int gsa_grow(struct gsa *allocator, const struct gsa_want *want, bool alone, struct gsa_block_info *ret_info)
 {
 	struct outcome first = {0};
 	struct outcome second = {0};
@@ -341,7 +341,7 @@ int gsa_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_bloc
 	gsb_lock_acquire(&allocator->grow_lock);
 	error = gsa_arena_reserve(allocator);
 	if (error == GS_OK)
-		error = grow_once(allocator, want, MANNER_STITCH, ret_info, &first);
+		error = grow_once(allocator, want, alone ? MANNER_ALONE : MANNER_STITCH, ret_info, &first);
 	if (error == GS_E_NOT_FOUND && (error = gsa_stitch_make(allocator, want, ret_info)) != GS_OK)
 		error = grow_once(allocator, want, MANNER_GENEROUS, ret_info, &second);
 	if (error == GS_E_NO_MEMORY && (first.less || second.less))

@@ -25,6 +25,9 @@
  * memory costs 60 us and more. */
 #define PATIENT_POLLS 32
 
+/* How often new memory is joined with what is free beside it, before it is made large enough by itself. */
+#define GROWTHS_SHARED 4
+
 /* GS_E_NOT_FOUND: nothing free fits. */
 static int serve_free(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
@@ -44,9 +47,8 @@ static int serve_new(struct gsa *allocator, const struct gsa_want *want, struct 
 
 	if (want->pool == GSA_POOL_PLAIN)
 		return gsa_plain_grow(allocator, want, ret_info);
-	do
-		error = gsa_grow(allocator, want, ret_info);
-	while (error == GS_E_BUSY);
+	for (unsigned round = 0; (error = gsa_grow(allocator, want, round >= GROWTHS_SHARED, ret_info)) == GS_E_BUSY;)
+		round++;
 	return error == GS_E_UNSUPPORTED ? gsa_plain_grow(allocator, want, ret_info) : error;
 }
 

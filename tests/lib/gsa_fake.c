@@ -134,10 +134,14 @@ static int op_create(void *device, uint64_t size_bytes, uint64_t *ret_handle)
 
 static int op_map(void *device, uint64_t address, uint64_t size_bytes, uint64_t handle)
 {
+	struct fake *fake = device;
+	struct fake_range *known;
 	int error;
-	struct fake *fake = enter(device, FAKE_MAP, true, &error);
-	struct fake_range *known = range_at(fake->handles, fake->handle_count, handle);
 
+	if (fake->before_map != NULL)
+		fake->before_map(fake->before_map_user);
+	enter(fake, FAKE_MAP, true, &error);
+	known = range_at(fake->handles, fake->handle_count, handle);
 	gsb_assert(known != NULL && known->size_bytes == size_bytes && address % FAKE_UNIT_BYTES == 0);
 	gsb_assert(is_reserved(fake, address, size_bytes));
 	gsb_assert(!overlaps(fake->mappings, fake->mapping_count, address, size_bytes));

@@ -75,6 +75,8 @@ struct fake {
 	void *before_fence_user;
 	void (*before_unmap)(void *user); /* likewise, by unmap */
 	void *before_unmap_user;
+	void (*before_map)(void *user); /* likewise, by map */
+	void *before_map_user;
 
 	unsigned calls[FAKE_OP_COUNT];
 	unsigned call_count; /* of all */

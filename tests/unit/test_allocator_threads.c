@@ -160,12 +160,40 @@ static void fixed_segments(void **state)
 	run(options, 400 * MIB);
 }
 
+/* Another thread that takes all that is free, whenever there is new memory. */
+static void steal(void *user)
+{
+	struct bench *bench = user;
+	struct gsa_request request = {.size_bytes = 3 * MIB / 2, .origin = GSA_ORIGIN_LEGACY, .owner = 1};
+	struct gsa_block_info block;
+
+	while (gsa_alloc_held(bench->allocator, &request, &block) == GS_OK)
+		;
+}
+
+/* What new memory was to be joined with is taken each time: then it is made large enough by itself. */
+static void what_others_take_meanwhile_keeps_nobody_for_ever(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), 4 * GIB);
+	struct gsa_block_info block;
+
+	(void)state;
+	take(bench, 5 * MIB / 2, 1);
+	bench->fake.before_map = steal;
+	bench->fake.before_map_user = bench;
+	assert_int_equal(fake_alloc(bench->allocator, 11 * MIB / 2, 0, &block), GS_OK);
+	assert_in_range(bench_stats(bench)->grows, 3, 10);
+	bench->fake.before_map = NULL;
+	bench_close(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(plenty_of_memory),
 	    cmocka_unit_test(little_memory),
 	    cmocka_unit_test(fixed_segments),
+	    cmocka_unit_test(what_others_take_meanwhile_keeps_nobody_for_ever),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
