@@ -22,6 +22,15 @@ static void **slot_at(enum gs_fn fn)
 	return (void **)((char *)&gs_driver + slot_offset[fn]);
 }
 
+int gs_driver_error(CUresult result)
+{
+	if (result == CUDA_SUCCESS)
+		return GS_OK;
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		return GS_E_NO_MEMORY;
+	return result == CUDA_ERROR_NOT_SUPPORTED ? GS_E_UNSUPPORTED : GS_E_DRIVER;
+}
+
 void *gs_driver_slot(enum gs_fn fn)
 {
 	return *slot_at(fn);

@@ -32,6 +32,9 @@ int gs_driver_find(struct gs_driver_found *ret_found);
 /* Fills the slots. Once, under the BOOT lock. */
 void gs_driver_use(const struct gs_driver_found *found);
 
+/* What the driver says, as one of our codes. */
+int gs_driver_error(CUresult result);
+
 /* The real function of a row of driver.def; NULL if the driver lacks it. */
 void *gs_driver_slot(enum gs_fn fn);
 

@@ -11,6 +11,7 @@
 #include "shim/core/mode.h"
 #include "shim/core/thread.h"
 #include "shim/snap/snapshot.h"
+#include "shim/watch/live.h"
 
 GS_EXPORT const char *gpushim_version(void)
 {
@@ -51,6 +52,7 @@ GS_EXPORT int gpushim_reset_peak(int ordinal)
 	if (device == NULL)
 		return GS_E_NOT_FOUND;
 	gsa_stats_reset_peak(device->allocator);
+	gs_live_reset_peak((uint8_t)ordinal);
 	return GS_OK;
 }
 

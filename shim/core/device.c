@@ -423,6 +423,20 @@ void gs_context_leave(bool pushed)
 		gs_driver.cuCtxPopCurrent_v2(&popped);
 }
 
+bool gs_context_wait(CUcontext handle, CUresult *ret_result)
+{
+	struct gs_order_relaxed saved;
+	bool pushed;
+
+	if (!gs_context_enter(handle, &pushed))
+		return false;
+	saved = gs_order_relaxed_begin();
+	*ret_result = gs_driver.cuCtxSynchronize();
+	gs_order_relaxed_end(saved);
+	gs_context_leave(pushed);
+	return true;
+}
+
 void gs_context_gone(CUcontext handle)
 {
 	struct gs_context *context;

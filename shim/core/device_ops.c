@@ -43,15 +43,6 @@ static struct fence_pool *pool(void)
 	return &fence_pool;
 }
 
-static int from_driver(CUresult result)
-{
-	if (result == CUDA_SUCCESS)
-		return GS_OK;
-	if (result == CUDA_ERROR_OUT_OF_MEMORY)
-		return GS_E_NO_MEMORY;
-	return result == CUDA_ERROR_NOT_SUPPORTED ? GS_E_UNSUPPORTED : GS_E_DRIVER;
-}
-
 /* --- Virtual memory. The calls are made in relaxed capture mode: they touch no stream, but a global capture of
  * another thread would otherwise be broken by them (H9). */
 
@@ -76,7 +67,7 @@ static int op_reserve(void *user, uint64_t size_bytes, uint64_t *ret_address)
 	const struct gs_device *device = user;
 	CUdeviceptr address = 0;
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	int error = from_driver(gs_driver.cuMemAddressReserve(&address, size_bytes, device->granularity_bytes, 0, 0));
+	int error = gs_driver_error(gs_driver.cuMemAddressReserve(&address, size_bytes, device->granularity_bytes, 0, 0));
 
 	gs_order_relaxed_end(saved);
 	if (error == GS_OK)
@@ -99,7 +90,7 @@ static int op_create(void *user, uint64_t size_bytes, uint64_t *ret_handle)
 	CUmemAllocationProp properties = gs_device_properties(device->device);
 	CUmemGenericAllocationHandle handle = 0;
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	int error = from_driver(gs_driver.cuMemCreate(&handle, size_bytes, &properties, 0));
+	int error = gs_driver_error(gs_driver.cuMemCreate(&handle, size_bytes, &properties, 0));
 
 	gs_order_relaxed_end(saved);
 	if (error == GS_OK)
@@ -110,7 +101,7 @@ static int op_create(void *user, uint64_t size_bytes, uint64_t *ret_handle)
 static int op_map(void *user, uint64_t address, uint64_t size_bytes, uint64_t handle)
 {
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	int error = from_driver(gs_driver.cuMemMap(address, size_bytes, 0, handle, 0));
+	int error = gs_driver_error(gs_driver.cuMemMap(address, size_bytes, 0, handle, 0));
 
 	(void)user;
 	gs_order_relaxed_end(saved);
@@ -134,7 +125,7 @@ static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
 		    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 		};
 	}
-	error = from_driver(gs_driver.cuMemSetAccess(address, size_bytes, access, count));
+	error = gs_driver_error(gs_driver.cuMemSetAccess(address, size_bytes, access, count));
 	gs_order_relaxed_end(saved);
 	return error;
 }
@@ -142,7 +133,7 @@ static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
 static int op_unmap(void *user, uint64_t address, uint64_t size_bytes)
 {
 	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	int error = from_driver(gs_driver.cuMemUnmap(address, size_bytes));
+	int error = gs_driver_error(gs_driver.cuMemUnmap(address, size_bytes));
 
 	(void)user;
 	gs_order_relaxed_end(saved);
@@ -165,7 +156,7 @@ static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address
 {
 	CUdeviceptr address = 0;
 	int cancel = gsb_os_cancel_hold();
-	int error = from_driver(gs_driver.cuMemAlloc_v2(&address, size_bytes));
+	int error = gs_driver_error(gs_driver.cuMemAlloc_v2(&address, size_bytes));
 
 	(void)user;
 	gsb_os_cancel_restore(cancel);
@@ -196,7 +187,7 @@ static int op_plain_free(void *user, uint64_t address)
 		gs_context_leave(pushed);
 	}
 	gs_order_relaxed_end(saved);
-	return from_driver(result);
+	return gs_driver_error(result);
 }
 
 /* --- Fences */
@@ -258,16 +249,25 @@ static struct fence *fence_take(void)
 	return fence;
 }
 
-/* Records all work of the context; a driver before 12.5 cannot, so there the host waits instead. */
+/* A driver before 12.5 cannot record all work of a context. */
+static bool records_contexts(void)
+{
+#if CUDA_VERSION >= 12050
+	return gs_driver.cuCtxRecordEvent != NULL;
+#else
+	return false;
+#endif
+}
+
 static CUresult record_context(CUcontext handle, CUevent event)
 {
 #if CUDA_VERSION >= 12050
-	if (gs_driver.cuCtxRecordEvent != NULL)
-		return gs_driver.cuCtxRecordEvent(handle, event);
-#endif
+	return gs_driver.cuCtxRecordEvent(handle, event);
+#else
 	(void)handle;
 	(void)event;
-	return gs_driver.cuCtxSynchronize();
+	return CUDA_ERROR_NOT_SUPPORTED;
+#endif
 }
 
 /* The default streams are covered by the whole context: an event recorded on the legacy one would order the blocking
@@ -299,7 +299,7 @@ static int fence_add(struct fence *fence, const struct gs_context *context, cons
 	gs_context_leave(pushed);
 	if (result != CUDA_SUCCESS) {
 		event_give(event);
-		return stream != NULL ? GS_E_NOT_FOUND : from_driver(result);
+		return stream != NULL ? GS_E_NOT_FOUND : gs_driver_error(result);
 	}
 	event->next = fence->events;
 	fence->events = event;
@@ -325,6 +325,20 @@ static int fence_record(const struct gs_context *contexts, unsigned count, const
 	return GS_OK;
 }
 
+/* Where contexts cannot be recorded the host waits for them: then a fence of nothing covers them. Nobody is inside
+ * meanwhile (gs_order_enter), so captures may begin. */
+static int fence_waited(const struct gs_context *contexts, unsigned count, uint64_t *ret_fence)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
+		if (gs_order_capturing())
+			return GS_E_FORBIDDEN;
+		else
+			gs_context_wait(contexts[i].handle, &result);
+	return result == CUDA_SUCCESS ? fence_record(NULL, 0, NULL, ret_fence) : gs_driver_error(result);
+}
+
 /* An event of the whole context that is recorded after a stream's end may not cover what is queued on it. So a stream
  * that ends during a capture, of which it is no part, gets its event all the same: that breaks no capture in a relaxed
  * exchange (H9). */
@@ -346,14 +360,19 @@ static int fence_ending(const struct gsa_stream *stream, uint64_t *ret_fence)
 
 static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t *ret_fence)
 {
+	bool whole = is_default_stream(stream);
 	struct gs_context context;
 	int error = GS_E_NOT_FOUND, cancel;
 
 	(void)user;
+	if (whole && !records_contexts())
+		return gs_context_find((CUcontext)(uintptr_t)stream->owner, &context)
+			   ? fence_waited(&context, 1, ret_fence)
+			   : GS_E_NOT_FOUND;
 	if (!gs_order_enter(&cancel))
 		return fence_ending(stream, ret_fence);
 	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
-		error = fence_record(&context, 1, is_default_stream(stream) ? NULL : stream, ret_fence);
+		error = fence_record(&context, 1, whole ? NULL : stream, ret_fence);
 	gs_order_leave(cancel);
 	return error;
 }
@@ -364,6 +383,8 @@ static int op_fence_all(void *user, uint64_t *ret_fence)
 	int error, cancel;
 
 	(void)user;
+	if (!records_contexts())
+		return fence_waited(contexts, gs_context_list(contexts, GS_CONTEXT_LIMIT), ret_fence);
 	if (!gs_order_enter(&cancel))
 		return GS_E_FORBIDDEN;
 	error = fence_record(contexts, gs_context_list(contexts, GS_CONTEXT_LIMIT), NULL, ret_fence);
@@ -409,7 +430,7 @@ static int op_fence_wait(void *user, uint64_t token)
 	saved = gs_order_relaxed_begin();
 	for (const struct pooled_event *event = fence->events; event != NULL && error == GS_OK; event = event->next)
 		if (context_alive(event))
-			error = from_driver(gs_driver.cuEventSynchronize(event->event));
+			error = gs_driver_error(gs_driver.cuEventSynchronize(event->event));
 	gs_order_relaxed_end(saved);
 	return error;
 }

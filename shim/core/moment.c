@@ -1,7 +1,6 @@
 /* See moment.h. */
 #include "shim/core/moment.h"
 
-#include "shim/api/driver.h"
 #include "shim/core/order.h"
 
 void gs_moment_take(struct gs_moment *ret_moment)
@@ -35,13 +34,10 @@ CUresult gs_moment_await(CUcontext context)
 {
 	struct gs_moment moment;
 	CUresult result;
-	bool pushed;
 
 	gs_moment_take(&moment);
-	if (!gs_context_enter(context, &pushed))
+	if (!gs_context_wait(context, &result))
 		return CUDA_SUCCESS;
-	result = gs_driver.cuCtxSynchronize();
-	gs_context_leave(pushed);
 	if (result == CUDA_SUCCESS)
 		gs_moment_passed(&moment, context);
 	return result;

@@ -14,18 +14,11 @@
 
 #define ANSWER_NS 5000000000ull /* longest wait for one answer */
 
-static int from_driver(CUresult result)
-{
-	if (result == CUDA_SUCCESS)
-		return GS_OK;
-	return result == CUDA_ERROR_OUT_OF_MEMORY ? GS_E_NO_MEMORY : GS_E_DRIVER;
-}
-
 static int keep(struct gs_ipc_arrived *arrived, const struct gs_ipc_reply *reply, const int *fds)
 {
 	for (size_t i = 0; i < reply->count; i++) {
 		CUmemGenericAllocationHandle handle;
-		int error = from_driver(gs_driver.cuMemImportFromShareableHandle(
+		int error = gs_driver_error(gs_driver.cuMemImportFromShareableHandle(
 			&handle, (void *)(uintptr_t)fds[i], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 
 		if (error != GS_OK)

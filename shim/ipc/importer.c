@@ -45,13 +45,6 @@ static uint64_t import_serial;	      /* under busy_lock */
 /* Serials of our own blocks count up from 1. */
 #define SERIAL_BASE (1ull << 63)
 
-static int from_driver(CUresult result)
-{
-	if (result == CUDA_SUCCESS)
-		return GS_OK;
-	return result == CUDA_ERROR_OUT_OF_MEMORY ? GS_E_NO_MEMORY : GS_E_DRIVER;
-}
-
 /* --- The list */
 
 /* For those who hold table_lock. */
@@ -138,7 +131,7 @@ static int set_access(const struct gs_ipc_import *import, CUdevice owner, CUdevi
 				.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
 				.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 			};
-	return from_driver(gs_driver.cuMemSetAccess(import->start, import->whole_bytes, access, count));
+	return gs_driver_error(gs_driver.cuMemSetAccess(import->start, import->whole_bytes, access, count));
 }
 
 /* What it leaves half done is undone by unmap. */
@@ -147,11 +140,11 @@ static int map(struct gs_ipc_import *import, const struct gs_ipc_arrived *arrive
 	int error;
 
 	import->whole_bytes = arrived->bytes;
-	error = from_driver(gs_driver.cuMemAddressReserve(&import->start, import->whole_bytes, 0, 0, 0));
+	error = gs_driver_error(gs_driver.cuMemAddressReserve(&import->start, import->whole_bytes, 0, 0, 0));
 	for (size_t i = 0; i < arrived->count && error == GS_OK; i++) {
 		const struct gsa_handle_span *span = &arrived->spans[i];
 
-		error = from_driver(
+		error = gs_driver_error(
 			gs_driver.cuMemMap(import->start + import->mapped_bytes, span->size_bytes, 0, span->handle, 0));
 		if (error == GS_OK)
 			import->mapped_bytes += span->size_bytes;
@@ -202,20 +195,11 @@ static int import_fill(struct gs_ipc_import *import, CUdevice opener)
 
 /* --- Closing */
 
-static void wait_for(CUcontext context)
-{
-	bool pushed;
-
-	if (!gs_context_enter(context, &pushed))
-		return;
-	gs_driver.cuCtxSynchronize();
-	gs_context_leave(pushed);
-}
-
 /* Unmapping does not wait for work that uses the memory, so we do. */
 static void sweep(void)
 {
 	struct gs_ipc_import *next;
+	CUresult met;
 
 	if (gs_order_capturing())
 		return;
@@ -223,7 +207,7 @@ static void sweep(void)
 		next = import->next;
 		if (import->count > 0)
 			continue;
-		wait_for(import->context);
+		gs_context_wait(import->context, &met);
 		unmap(import);
 		import_drop(import);
 	}

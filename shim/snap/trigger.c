@@ -78,12 +78,18 @@ static void page_share(void)
 
 /* --- the signal -------------------------------------------------------------------------------------------------- */
 
-/* The child of a fork has the handler and the page too. */
+/* The child of a fork has the handler and the page too, but had it not been for us, no handler: what the signal does by
+ * default it does once this one has returned. */
 static void on_signal(int number)
 {
-	(void)number;
-	if (page()->pid != (uint32_t)getpid())
+	if (page()->pid != (uint32_t)getpid()) {
+		int saved_errno = errno;
+
+		signal(number, SIG_DFL);
+		raise(number);
+		errno = saved_errno;
 		return;
+	}
 	atomic_fetch_or(&page()->wanted, GS_LIVE_SIGNAL);
 	atomic_store(&page()->due_ticks, 0);
 }

@@ -157,18 +157,14 @@ struct gs_live_total gs_live_total(enum gs_live_class live_class, uint8_t device
 	return total;
 }
 
-void gs_live_reset_peak(void)
+void gs_live_reset_peak(uint8_t device)
 {
 	gsb_lock_acquire(&lock);
 	for (size_t live_class = 0; live_class < GS_LIVE_CLASS_COUNT; live_class++) {
-		for (size_t device = 0; device < DEVICE_COUNT; device++) {
-			struct gs_live_total *total = &totals[live_class][device];
+		struct gs_live_total *total = &totals[live_class][device];
 
-			if (total->peak_count == 0)
-				continue;
-			total->peak_bytes = total->bytes;
-			total->peak_count = total->count;
-		}
+		total->peak_bytes = total->bytes;
+		total->peak_count = total->count;
 	}
 	gsb_lock_release(&lock);
 }

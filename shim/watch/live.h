@@ -47,7 +47,7 @@ struct gs_live_total {
 	uint64_t total_count; /* ever added */
 };
 struct gs_live_total gs_live_total(enum gs_live_class live_class, uint8_t device);
-void gs_live_reset_peak(void);
+void gs_live_reset_peak(uint8_t device);
 uint64_t gs_live_dropped(void);
 
 /* Visits all entries under the lock: the callback takes no lock and calls nothing of ours. */

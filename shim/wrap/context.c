@@ -1,4 +1,6 @@
 /* Contexts: known from birth to death, because memory, streams and events die with them (H6). */
+#include <stdatomic.h>
+
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
@@ -17,6 +19,15 @@ static void context_gone(CUcontext context)
 	gs_context_gone(context);
 }
 
+/* The program's holds on each primary context that we have seen. There may be more: the library may have been loaded
+ * late. */
+static _Atomic unsigned primary_holds[GS_DEVICE_LIMIT];
+
+static bool primary_is_counted(CUdevice device)
+{
+	return device >= 0 && device < GS_DEVICE_LIMIT;
+}
+
 /* In the order of the end of another context that may have had the same handle. */
 static CUresult context_made(CUresult result, const CUcontext *context, CUdevice device, bool primary)
 {
@@ -30,8 +41,12 @@ static CUresult context_made(CUresult result, const CUcontext *context, CUdevice
 CUresult gs_on_cuDevicePrimaryCtxRetain(struct gs_call *call, PFN_cuDevicePrimaryCtxRetain_v7000 real, CUcontext *pctx,
 					CUdevice_v1 dev)
 {
+	CUresult result = context_made(real(pctx, dev), pctx, dev, true);
+
 	(void)call;
-	return context_made(real(pctx, dev), pctx, dev, true);
+	if (result == CUDA_SUCCESS && primary_is_counted(dev))
+		atomic_fetch_add(&primary_holds[dev], 1);
+	return result;
 }
 
 CUresult gs_on_cuCtxCreate_v2(struct gs_call *call, PFN_cuCtxCreate_v3020 real, CUcontext *pctx, unsigned int flags,
@@ -139,12 +154,19 @@ static bool primary_active(CUdevice device)
 static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	int hold = context_ending(context);
+	unsigned holds = primary_is_counted(device) ? atomic_load(&primary_holds[device]) : 0;
+	bool gone;
+	int hold;
 	CUresult result;
 
+	while (holds > 0 && !atomic_compare_exchange_weak(&primary_holds[device], &holds, holds - 1))
+		;
+	hold = holds > 1 ? gs_order_hold() : context_ending(context); /* with another hold it goes on */
 	result = real(device);
-	return context_ended(result, context, result == CUDA_SUCCESS && context != NULL && !primary_active(device),
-			     hold);
+	if (result != CUDA_SUCCESS && holds > 0)
+		atomic_fetch_add(&primary_holds[device], 1);
+	gone = result == CUDA_SUCCESS && context != NULL && !primary_active(device);
+	return context_ended(result, context, gone, hold);
 }
 
 /* A reset destroys the context's state whoever still holds it. */

@@ -88,6 +88,23 @@ CUresult gs_on_cuMemHostAlloc(struct gs_call *call, PFN_cuMemHostAlloc_v2020 rea
 	return allocated(result, pinned, &kind, call, pp, bytesize);
 }
 
+CUresult gs_on_cuMemHostRegister(struct gs_call *call, PFN_cuMemHostRegister_v4000 real, void *p, size_t bytesize,
+				 unsigned int Flags)
+{
+	CUresult result = real(p, bytesize, Flags);
+
+	(void)call;
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(p, bytesize, Flags);
+	return result;
+}
+
+CUresult gs_on_cuMemHostRegister_v2(struct gs_call *call, PFN_cuMemHostRegister_v6050 real, void *p, size_t bytesize,
+				    unsigned int Flags)
+{
+	return gs_on_cuMemHostRegister(call, real, p, bytesize, Flags);
+}
+
 /* Whether a free waits as the driver's own does: for everything, since any kernel may write pinned memory that the program
  * reads next (H4). */
 static bool waits(struct gsa_pinned *pinned)

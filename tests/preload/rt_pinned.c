@@ -1,6 +1,8 @@
 /* Pinned host memory, one situation each, named by argv[1]; prints what the program sees. */
 #include <string.h>
 
+#include <cuda.h>
+
 #include "tests/preload/kernel.h"
 
 enum { WORDS = 1 << 20 };
@@ -153,13 +155,51 @@ static void reset(void)
 	printf("done\n");
 }
 
+/* A library holds the device's context for a moment: it goes on, and with it what is kept. */
+static void retained(void)
+{
+	CUresult (*retain)(CUcontext *, CUdevice), (*release)(CUdevice);
+	enum cudaDriverEntryPointQueryResult found;
+	void *memory, *before;
+	unsigned same = 0;
+	CUcontext context;
+
+	NEED(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxRetain", (void **)&retain, 12000, cudaEnableDefault, &found));
+	NEED(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxRelease", (void **)&release, 12000, cudaEnableDefault,
+					      &found));
+	NEED(cudaMallocHost(&before, size_bytes));
+	for (int i = 0; i < 20; i++) {
+		NEED(cudaFreeHost(before));
+		if (retain(&context, 0) != CUDA_SUCCESS || release(0) != CUDA_SUCCESS)
+			printf("the context cannot be held\n");
+		NEED(cudaMallocHost(&memory, size_bytes));
+		same += memory == before;
+		before = memory;
+	}
+	printf("%u of 20\n", same);
+}
+
+/* What the driver refuses may be there once nothing is kept. */
+static void asked_again(void)
+{
+	void *memory, *refused;
+
+	for (int i = 0; i < 2; i++) {
+		NEED(cudaHostAlloc(&memory, size_bytes, 0));
+		NEED(cudaFreeHost(memory));
+		printf("larger %d, ", cudaHostAlloc(&refused, 2 * size_bytes, 0));
+		(void)cudaGetLastError();
+	}
+	printf("done\n");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } situations[] = {
     {"still-read", still_read}, {"still-written", still_written}, {"free-waits", free_waits},
     {"pairs", pairs},		{"refused", refused},		  {"reset", reset},
-    {"free-waits-for-kernels", free_waits_for_kernels},
+    {"free-waits-for-kernels", free_waits_for_kernels}, {"retained", retained}, {"asked-again", asked_again},
 };
 
 int main(int argc, char **argv)

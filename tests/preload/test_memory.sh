@@ -52,6 +52,8 @@ for policy in late random; do
 		same "a driver before 12.5, $policy: $what" --policy $policy "$programs/rt_hazard" $what
 	done
 done
+GPUSHIM_ALLOC_CONF=free_sync:never sim "$programs/drv_waits_inside"
+is 'a driver before 12.5: a wait of ours keeps no capture from beginning' "$(cat "$folder/out")" 'captured meanwhile'
 unset SIM_DRIVER_VERSION
 same 'cudaFree of nothing starts CUDA (H5)' "$programs/rt_hazard" free-nothing
 same 'device reset' "$programs/rt_hazard" reset

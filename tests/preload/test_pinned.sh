@@ -42,6 +42,11 @@ like 'pinned_limit: one of two kinds' "$(asked pinned_limit:5M)" ', 20 21$'
 GPUSHIM_ALLOC_CONF='' sim "$programs/rt_pinned" pairs
 is 'the snapshot has none of them' "$(snapshot live host)" '0 0, 0 0 of 40'
 
+sim "$programs/rt_pinned" retained
+is 'a context that somebody holds for a moment keeps what it has' "$(cat "$folder/out")" '20 of 20'
+SIM_FAULT=cuMemHostAlloc:2:2 sim "$programs/rt_pinned" asked-again
+is 'what is refused is asked once more when what is kept has gone (H28)' "$(cat "$folder/out")" 'larger 0, larger 0, done'
+
 SIM_FAULT=cuMemAllocHost_v2:1:2 GPUSHIM_ALLOC_CONF=snapshot:oom sim "$programs/rt_pinned" refused
 like 'out of pinned memory: one true line' "$(cat "$folder/err")" \
 	'gpushim: out of pinned host memory: asked 4\.0 MiB, live 0 B, kept free 0 B, available on the host [0-9]'

@@ -33,7 +33,8 @@ like 'which is said' "$(cat "$folder/err")" 'snapshot:signal has no effect'
 run snapshot:signal late raise 20
 is 'a handler that comes later takes its place' "$(grep handled "$folder/out")$(reasons)" 'handled 1'
 run snapshot:signal child 20
-is 'a signal to the child of a fork writes nothing' "$(grep child "$folder/out")$(reasons)" 'child 0'
+is 'a signal to the child of a fork ends it, as ever, and writes nothing' \
+	"$(grep child "$folder/out")$(reasons)" 'child 12'
 { run snapshot:exit raise 20; } 2>/dev/null
 is 'without the setting the signal ends the program, as ever' "$status" 140
 run snapshot:off 20

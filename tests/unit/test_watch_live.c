@@ -152,7 +152,9 @@ static void test_peak(void **state)
 	assert_int_equal(total.bytes, 100);
 	assert_int_equal(total.peak_bytes, 200);
 	assert_int_equal(total.peak_count, 2);
-	gs_live_reset_peak();
+	gs_live_reset_peak(0);
+	assert_int_equal(gs_live_total(GS_LIVE_HOST, 255).peak_bytes, 200);
+	gs_live_reset_peak(255);
 	total = gs_live_total(GS_LIVE_HOST, 255);
 	assert_int_equal(total.peak_bytes, 100);
 	assert_int_equal(total.peak_count, 1);
