@@ -124,6 +124,24 @@ def losses(check):
     return f"30 losses bit-identical in plain A, plain B, observe, serve; last {last:.4f}"
 
 
+@row("pluggable", 40)
+def pluggable(check):
+    """gpushim as PyTorch's CUDAPluggableAllocator: the same losses, and gpushim_stats knows each byte."""
+    run = check.run(machine.script("allocators.py") + ["pluggable", machine.SHIM])
+    steps = run.lines("step ")
+    if steps != transformer(check, "plain A")[0].lines("step ") or len(steps) != 30:
+        raise Failed("the losses differ from those of PyTorch's own allocator")
+    figures = json.loads(run.lines("{")[-1])
+    return f"30 losses bit-identical; {figures['allocations']} allocations, {figures['allocated'] / 2**20:.1f} MiB seen exactly"
+
+
+@row("figures-serve", 15)
+def figures_serve(check):
+    """torch.cuda.memory_allocated and its kin under torch:serve."""
+    figures = json.loads(check.run(machine.script("allocators.py") + ["figures"], conf="torch:serve").lines("{")[-1])
+    return ", ".join(f"{name} {size / 2**20:.1f}" for name, size in figures.items()) + " MiB"
+
+
 def compare(pairs):
     """(what, ours, PyTorch's) must be equal."""
     wrong = [f"{what} {ours} instead of {theirs}" for what, ours, theirs in pairs if ours != theirs]
@@ -461,7 +479,7 @@ def overhead(check):
 
 
 STEP_PROGRAMS = {"train": ["steps.py", "train"], "decode": ["steps.py", "decode"], "streams": ["streams.py"]}
-STEP_ROUNDS = 3
+STEP_ROUNDS = 2
 
 
 def steps_once(check, program, setting):
