@@ -130,7 +130,7 @@ bool gsa_reserves(struct gsa *allocator, uint64_t address)
 		   address - allocator->arena_address < allocator->options.arena_bytes;
 	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL && !reserves;
 	     segment = segment->next_stitched)
-		reserves = address - segment->address < segment->whole_bytes;
+		reserves = address - segment->address < segment->reserved_bytes;
 	gsb_lock_release(&allocator->lock);
 	return reserves;
 }

@@ -158,7 +158,7 @@ static void check_stitched(struct gsa *allocator, const struct gsa_segment *segm
 		whole_bytes += run->size_bytes;
 		totals->lent_bytes += bytes;
 	}
-	gsb_assert(left_bytes == 0 && whole_bytes == segment->whole_bytes);
+	gsb_assert(left_bytes == 0 && whole_bytes == segment->whole_bytes && whole_bytes <= segment->reserved_bytes);
 	if (segment->mapped_bytes != 0)
 		check_block(allocator, segment->first, totals);
 	totals->pool_bytes[segment->pool] += segment->mapped_bytes;

@@ -88,13 +88,14 @@ static uint64_t most_handle_bytes(const struct gsa *allocator, const struct grow
 {
 	uint64_t pool_bytes = allocator->mapped_bytes[growth->segment->pool] + growth->block->size_bytes;
 	uint64_t bytes = allocator->options.granularity_bytes;
+	uint64_t most_bytes = GSA_HANDLE_MAX_BYTES > bytes ? GSA_HANDLE_MAX_BYTES / bytes * bytes : bytes;
 
 	if (growth->segment->kind == GSA_SEGMENT_FIXED)
 		return UINT64_MAX;
-	while (bytes < GSA_HANDLE_MAX_BYTES && (bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes ||
-						bytes * 2 * GSA_HANDLE_PIECES <= growth->block->size_bytes))
+	while (bytes < most_bytes && (bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes ||
+				      bytes * 2 * GSA_HANDLE_PIECES <= growth->block->size_bytes))
 		bytes *= 2;
-	return bytes;
+	return bytes < most_bytes ? bytes : most_bytes;
 }
 
 /* Takes the growth's nodes out of the map; what is behind them becomes spare. ALLOCATOR lock held. */
@@ -338,6 +339,8 @@ int gsa_grow(struct gsa *allocator, const struct gsa_want *want, bool alone, str
 
 	if (!allocator->options.use_vmm)
 		return GS_E_UNSUPPORTED;
+	if (want->pool == GSA_POOL_LARGE)
+		gsa_stitch_learn(allocator, false);
 	gsb_lock_acquire(&allocator->grow_lock);
 	error = gsa_arena_reserve(allocator);
 	if (error == GS_OK)

@@ -1,6 +1,5 @@
-/* See stitch.h. Making a segment goes: collect runs of whole free handles, lend them (SHADOW at home), map them (driver
- * calls, only GROW held), publish or give back. */
-#include "allocator/stitch.h"
+/* See stitch.h. How segments are made: stitch_make.c. */
+#include "allocator/stitch_parts.h"
 
 #include "allocator/addr_map.h"
 #include "allocator/arena.h"
@@ -20,16 +19,8 @@ struct supply {
 	unsigned handles;
 };
 
-/* A segment being made. */
-struct making {
-	struct gsa_segment *segment;
-	struct gsa_block *block;
-	struct gsa_tag *tag; /* of the request; pinned */
-};
-
-/* The handles that lie wholly in the free memory from first on: calls add for each, until it has enough. */
-static void walk_run(struct gsa *allocator, const struct gsa_block *first, const struct gsa_tag *tag,
-		     bool (*add)(void *user, const struct gsa_handle *handle), void *user)
+void gsa_stitch_walk_run(struct gsa *allocator, const struct gsa_block *first, const struct gsa_tag *tag,
+			 gsa_stitch_add *add, void *user)
 {
 	uint64_t end = gsa_block_end(first) + gsa_fit_after(first, tag);
 	struct gsa_handle *handle = gsa_map_ceiling(&allocator->handles, first->address);
@@ -41,22 +32,14 @@ static void walk_run(struct gsa *allocator, const struct gsa_block *first, const
 
 /* Every run of memory that the request may have, by the size of its first block. */
 static void walk_bins(struct gsa *allocator, const struct gsa_bins *bins, const struct gsa_tag *tag,
-		      bool (*add)(void *user, const struct gsa_handle *handle), void *user)
+		      gsa_stitch_add *add, void *user)
 {
 	for (struct gsa_block *block = gsa_bins_from(bins, 0); block != NULL; block = gsa_bins_next(bins, block))
 		if (gsa_fit_before(block, tag) == 0)
-			walk_run(allocator, block, tag, add, user);
+			gsa_stitch_walk_run(allocator, block, tag, add, user);
 }
 
-static void walk_free(struct gsa *allocator, const struct gsa_tag *tag,
-		      bool (*add)(void *user, const struct gsa_handle *handle), void *user)
-{
-	walk_bins(allocator, &allocator->idle[GSA_POOL_LARGE], tag, add, user);
-	if (tag != NULL)
-		walk_bins(allocator, &tag->bins[GSA_POOL_LARGE], tag, add, user);
-}
-
-static bool count_handle(void *user, const struct gsa_handle *handle)
+static bool count_handle(void *user, struct gsa_handle *handle)
 {
 	struct supply *supply = user;
 
@@ -65,7 +48,7 @@ static bool count_handle(void *user, const struct gsa_handle *handle)
 	return true;
 }
 
-static uint64_t needed_bytes(const struct gsa *allocator, const struct gsa_want *want)
+uint64_t gsa_stitch_needed(const struct gsa *allocator, const struct gsa_want *want)
 {
 	return gsa_round_up(want->size_bytes, allocator->options.granularity_bytes);
 }
@@ -107,7 +90,7 @@ static uint64_t waste_bytes(const struct gsa *allocator, const struct gsa_want *
 bool gsa_stitch_pays(struct gsa *allocator, const struct gsa_want *want, uint64_t new_bytes, uint64_t *ret_lack_bytes)
 {
 	const struct gsa_tag *tag = gsa_fit_tag(allocator, want->request);
-	uint64_t need_bytes = needed_bytes(allocator, want);
+	uint64_t need_bytes = gsa_stitch_needed(allocator, want);
 	struct supply supply = {0};
 	uint64_t lack_bytes;
 
@@ -116,7 +99,9 @@ bool gsa_stitch_pays(struct gsa *allocator, const struct gsa_want *want, uint64_
 	if (waste_bytes(allocator, want, tag, new_bytes) <=
 	    (allocator->stats.reserved_bytes.now + new_bytes) / GSA_WASTE_SHARE)
 		return false;
-	walk_free(allocator, tag, count_handle, &supply);
+	walk_bins(allocator, &allocator->idle[GSA_POOL_LARGE], tag, count_handle, &supply);
+	if (tag != NULL)
+		walk_bins(allocator, &tag->bins[GSA_POOL_LARGE], tag, count_handle, &supply);
 	lack_bytes = supply.bytes < need_bytes ? need_bytes - supply.bytes : 0;
 	if (lack_bytes + need_bytes / GSA_STITCH_GAIN_SHARE >= new_bytes || supply.handles == 0)
 		return false;
@@ -128,8 +113,8 @@ bool gsa_stitch_pays(struct gsa *allocator, const struct gsa_want *want, uint64_
 
 /* --- taking and giving back the memory of a segment --------------------------------------------------------------- */
 
-/* The free memory at the address belongs to the request, for so many bytes at least. */
-static bool is_free(struct gsa *allocator, uint64_t address, uint64_t size_bytes, const struct gsa_tag *tag)
+bool gsa_stitch_is_free(struct gsa *allocator, uint64_t address, uint64_t size_bytes,
+			const struct gsa_tag *tag)
 {
 	const struct gsa_block *block = gsa_starts_find(&allocator->starts[GSA_POOL_LARGE], address);
 	uint64_t end = address + size_bytes;
@@ -202,7 +187,7 @@ void gsa_stitch_return(struct gsa *allocator, struct gsa_block *block, struct gs
 	block->shared = false;
 }
 
-static struct gsa_block *occupy(struct gsa *allocator, struct gsa_segment *segment, uint64_t size_bytes)
+struct gsa_block *gsa_stitch_occupy(struct gsa *allocator, struct gsa_segment *segment, uint64_t size_bytes)
 {
 	lend_runs(allocator, segment, size_bytes);
 	segment->mapped_bytes = size_bytes;
@@ -218,7 +203,7 @@ static bool serves(struct gsa *allocator, const struct gsa_segment *segment, uin
 	for (const struct gsa_run *run = segment->runs; size_bytes > 0; run = run->next) {
 		uint64_t bytes = run->size_bytes < size_bytes ? run->size_bytes : size_bytes;
 
-		if (!is_free(allocator, run->address, bytes, tag))
+		if (!gsa_stitch_is_free(allocator, run->address, bytes, tag))
 			return false;
 		size_bytes -= bytes;
 	}
@@ -238,49 +223,12 @@ struct gsa_block *gsa_stitch_take(struct gsa *allocator, const struct gsa_want *
 			best = segment;
 	if (best == NULL || gsb_slab_reserve(&allocator->block_slab, 2 * (size_t)best->run_count) != GS_OK)
 		return NULL;
-	return occupy(allocator, best, want->size_bytes);
+	return gsa_stitch_occupy(allocator, best, want->size_bytes);
 }
 
-/* --- making one --------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
-struct collecting {
-	struct gsa *allocator;
-	struct gsa_segment *segment;
-	struct gsa_run *last;
-	uint64_t need_bytes;
-	int error;
-};
-
-static bool collect_handle(void *user, const struct gsa_handle *handle)
-{
-	struct collecting *collecting = user;
-	struct gsa_segment *segment = collecting->segment;
-	struct gsa_run *run = collecting->last;
-
-	if (segment->whole_bytes >= collecting->need_bytes || collecting->error != GS_OK)
-		return false;
-	if (run == NULL || run->address + run->size_bytes != handle->address) {
-		run = gsb_slab_take(&collecting->allocator->run_slab);
-		if (run == NULL) {
-			collecting->error = GS_E_NO_HOST_MEMORY;
-			return false;
-		}
-		run->address = handle->address;
-		if (collecting->last != NULL)
-			collecting->last->next = run;
-		else
-			segment->runs = run;
-		collecting->last = run;
-		segment->run_count++;
-	}
-	run->size_bytes += handle->size_bytes;
-	segment->whole_bytes += handle->size_bytes;
-	segment->handle_count++;
-	return true;
-}
-
-/* Nodes of a segment that is in no list. ALLOCATOR lock held. */
-static void forget(struct gsa *allocator, struct gsa_segment *segment)
+void gsa_stitch_forget_runs(struct gsa *allocator, struct gsa_segment *segment)
 {
 	struct gsa_run *run;
 
@@ -288,51 +236,24 @@ static void forget(struct gsa *allocator, struct gsa_segment *segment)
 		segment->runs = run->next;
 		gsb_slab_give(&allocator->run_slab, run);
 	}
+}
+
+void gsa_stitch_forget(struct gsa *allocator, struct gsa_segment *segment)
+{
+	gsa_stitch_forget_runs(allocator, segment);
 	if (segment->first != NULL)
 		gsb_slab_give(&allocator->block_slab, segment->first);
 	gsb_slab_give(&allocator->segment_slab, segment);
 }
 
-/* ALLOCATOR lock held. */
-static int prepare(struct gsa *allocator, const struct gsa_want *want, struct making *making)
-{
-	struct gsa_segment *segment = gsb_slab_take(&gsa_held(allocator)->segment_slab);
-	struct collecting collecting = {.allocator = allocator, .segment = segment};
-
-	making->tag = gsa_fit_tag(allocator, want->request);
-	if (segment == NULL)
-		return GS_E_NO_HOST_MEMORY;
-	segment->kind = GSA_SEGMENT_STITCHED;
-	segment->pool = GSA_POOL_LARGE;
-	segment->first = gsb_slab_take(&allocator->block_slab);
-	collecting.need_bytes = needed_bytes(allocator, want);
-	walk_free(allocator, making->tag, collect_handle, &collecting);
-	if (segment->first == NULL)
-		collecting.error = GS_E_NO_HOST_MEMORY;
-	if (collecting.error == GS_OK && segment->whole_bytes < collecting.need_bytes)
-		collecting.error = GS_E_NOT_FOUND;
-	if (collecting.error == GS_OK)
-		collecting.error = gsb_slab_reserve(&allocator->block_slab, 2 * (size_t)segment->run_count);
-	if (collecting.error != GS_OK) {
-		forget(allocator, segment);
-		return collecting.error;
-	}
-	segment->first->segment = segment;
-	making->segment = segment;
-	making->block = occupy(allocator, segment, want->size_bytes);
-	if (making->tag != NULL)
-		making->tag->pins++;
-	return GS_OK;
-}
-
-/* Unmaps what is mapped from the segment's beginning up to `end`, and gives the addresses back. Only GROW held. */
-static void unmap_all(struct gsa *allocator, const struct gsa_segment *segment, uint64_t end)
+/* And gives the addresses back. Only GROW held. */
+static void unmap_all(struct gsa *allocator, const struct gsa_segment *segment)
 {
 	uint64_t at = segment->address;
 	int error = GS_OK;
 
 	for (const struct gsa_run *run = segment->runs; run != NULL; run = run->next)
-		for (uint64_t home = run->address; home < run->address + run->size_bytes && at < end;) {
+		for (uint64_t home = run->address; home < run->address + run->size_bytes;) {
 			const struct gsa_handle *handle = gsa_map_find(&allocator->handles, home);
 
 			if (allocator->ops.unmap(allocator->device, at, handle->size_bytes) != GS_OK &&
@@ -342,97 +263,10 @@ static void unmap_all(struct gsa *allocator, const struct gsa_segment *segment, 
 			home += handle->size_bytes;
 		}
 	if (error == GS_OK)
-		allocator->ops.unreserve(allocator->device, segment->address, segment->whole_bytes);
+		allocator->ops.unreserve(allocator->device, segment->address, segment->reserved_bytes);
 	else
 		gsa_arena_refuse(allocator, "unmapping memory", error);
 }
-
-static int map_all(struct gsa *allocator, struct gsa_segment *segment)
-{
-	int error = allocator->ops.reserve(allocator->device, segment->whole_bytes, &segment->address);
-	uint64_t at = segment->address;
-
-	if (error != GS_OK)
-		return error;
-	for (const struct gsa_run *run = segment->runs; run != NULL && error == GS_OK; run = run->next)
-		for (uint64_t home = run->address; home < run->address + run->size_bytes && error == GS_OK;) {
-			const struct gsa_handle *handle = gsa_map_find(&allocator->handles, home);
-
-			error = allocator->ops.map(allocator->device, at, handle->size_bytes, handle->value);
-			home += handle->size_bytes;
-			at += error == GS_OK ? handle->size_bytes : 0;
-		}
-	if (error == GS_OK)
-		error = allocator->ops.set_access(allocator->device, segment->address, segment->whole_bytes);
-	if (error != GS_OK)
-		unmap_all(allocator, segment, at);
-	return error;
-}
-
-/* ALLOCATOR lock held. */
-static int publish(struct gsa *allocator, const struct gsa_want *want, struct making *making,
-		   struct gsa_block_info *ret_info)
-{
-	struct gsa_segment *segment = making->segment;
-	int error = gsa_map_insert(&allocator->segments, &allocator->map_slabs, segment->address, segment);
-
-	if (error != GS_OK)
-		return error;
-	segment->next_stitched = allocator->stitched;
-	allocator->stitched = segment;
-	allocator->stitched_count++;
-	making->block->address = segment->address;
-	gsa_live_enter(allocator, making->block, want->request, ret_info);
-	return GS_OK;
-}
-
-/* The memory of a segment that was not to be goes home. It may have been pending: then it is again, and for a fence that
- * is still to be recorded. ALLOCATOR lock held. */
-static void give_up(struct gsa *allocator, struct making *making)
-{
-	making->block->free_serial = ++allocator->free_serial;
-	gsa_stitch_return(allocator, making->block, making->tag);
-	forget(allocator, making->segment);
-}
-
-int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
-{
-	struct making making = {0};
-	int error;
-
-	if (allocator->stitched_count >= GSA_STITCHED_MAX)
-		gsa_stitch_drop_unused(allocator);
-	if (allocator->stitched_count >= GSA_STITCHED_MAX)
-		return GS_E_NOT_FOUND;
-	gsb_lock_acquire(&allocator->lock);
-	error = prepare(allocator, want, &making);
-	gsb_lock_release(&allocator->lock);
-	if (error != GS_OK)
-		return error;
-	error = map_all(allocator, making.segment);
-	gsb_lock_acquire(&allocator->lock);
-	allocator->stitched_handles += making.segment->handle_count;
-	if (error == GS_OK) {
-		error = publish(allocator, want, &making, ret_info);
-		if (error != GS_OK) {
-			gsb_lock_release(&allocator->lock);
-			unmap_all(allocator, making.segment, UINT64_MAX);
-			gsb_lock_acquire(&allocator->lock);
-		}
-	}
-	if (making.tag != NULL)
-		making.tag->pins--;
-	if (error != GS_OK)
-		give_up(allocator, &making);
-	else
-		allocator->stats.stitches++;
-	if (making.tag != NULL)
-		gsa_tag_retire(allocator, making.tag);
-	gsb_lock_release(&allocator->lock);
-	return error;
-}
-
-/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 bool gsa_stitch_learn(struct gsa *allocator, bool wait)
 {
@@ -459,7 +293,7 @@ static bool all_is_idle(struct gsa *allocator, const struct gsa_segment *segment
 	return true;
 }
 
-static bool can_go(struct gsa *allocator, const struct gsa_segment *segment)
+bool gsa_stitch_can_go(struct gsa *allocator, const struct gsa_segment *segment)
 {
 	return segment->mapped_bytes == 0 && !segment->held &&
 	       (segment->free_serial <= allocator->done_serial || all_is_idle(allocator, segment));
@@ -472,7 +306,7 @@ void gsa_stitch_drop_unused(struct gsa *allocator)
 
 	gsb_lock_acquire(&allocator->lock);
 	for (struct gsa_segment **link = &gsa_held(allocator)->stitched; (segment = *link) != NULL;) {
-		if (!can_go(allocator, segment)) {
+		if (!gsa_stitch_can_go(allocator, segment)) {
 			link = &segment->next_stitched;
 			continue;
 		}
@@ -485,9 +319,9 @@ void gsa_stitch_drop_unused(struct gsa *allocator)
 	gsb_lock_release(&allocator->lock);
 	while ((segment = unused) != NULL) {
 		unused = segment->next_stitched;
-		unmap_all(allocator, segment, UINT64_MAX);
+		unmap_all(allocator, segment);
 		gsb_lock_acquire(&allocator->lock);
-		forget(allocator, segment);
+		gsa_stitch_forget(allocator, segment);
 		gsb_lock_release(&allocator->lock);
 	}
 }
@@ -504,5 +338,5 @@ bool gsa_stitch_maps(const struct gsa *allocator, const struct gsa_handle *handl
 void gsa_stitch_fini(struct gsa *allocator)
 {
 	for (const struct gsa_segment *segment = allocator->stitched; segment != NULL; segment = segment->next_stitched)
-		unmap_all(allocator, segment, UINT64_MAX);
+		unmap_all(allocator, segment);
 }

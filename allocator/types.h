@@ -52,9 +52,9 @@
 /* A handle of an expandable segment is at most 1/GSA_HANDLE_SHARE of what its pool holds or 1/GSA_HANDLE_PIECES of what is
  * mapped at a time, and at most this large: the driver takes some 40 us for each, and of what is free between live blocks
  * only whole ones can be stitched or given back. */
-#define GSA_HANDLE_MAX_BYTES (8ull << 20)
-#define GSA_HANDLE_SHARE 128u
-#define GSA_HANDLE_PIECES 16u
+#define GSA_HANDLE_MAX_BYTES (10ull << 20)
+#define GSA_HANDLE_SHARE 64u
+#define GSA_HANDLE_PIECES 8u
 
 /* Requests up to this size, after rounding, are small. The small pool's share of the addresses is more than any program
  * needs that does not consist of small blocks only; when it is full they go to the large pool. */
@@ -75,12 +75,15 @@
  * may be mapped again, which costs about as much each: so that comes to an end when growth does. Where 1/GSA_IDLE_SHARE
  * of what is used is idle, more may be, as long as all of it, at GSA_STITCH_NS a handle, took no more than
  * 1/GSA_STITCH_TIME_SHARE of the time since the beginning. */
-#define GSA_WASTE_SHARE 32u
+#define GSA_WASTE_SHARE 48u
 #define GSA_STITCH_GAIN_SHARE 16u
 #define GSA_STITCH_SHARE 12u
 #define GSA_IDLE_SHARE 4u
 #define GSA_STITCH_NS 30000ull
 #define GSA_STITCH_TIME_SHARE 128u
+
+/* Sizes that are remembered of requests for which a segment was made. */
+#define GSA_STITCH_SIZES 64u
 
 /* Stitched segments that are kept. */
 #define GSA_STITCHED_MAX 256u
@@ -134,6 +137,7 @@ struct gsa_segment {
 	bool held; /* to be found at its address for good: never unmapped, nor are its handles */
 	uint64_t free_serial; /* of its last block */
 	uint64_t whole_bytes; /* of its addresses, all mapped; mapped_bytes is what is taken from the pool now */
+	uint64_t reserved_bytes; /* of its addresses, mapped or not */
 	struct gsa_segment *next_stitched;
 };
 
@@ -242,6 +246,8 @@ struct gsa {
 	uint64_t made_handles;	   /* handles made so far */
 	uint64_t stitched_handles; /* mapped a second time so far */
 	bool stitch_refused;	   /* by the driver */
+	uint64_t stitch_sizes[GSA_STITCH_SIZES]; /* of the last requests for which one was made */
+	unsigned stitch_next;
 
 	_Alignas(64) struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
 

@@ -132,12 +132,12 @@ static void h11_a_handle_under_a_live_block_stays(void **state)
 
 	(void)state;
 	give(bench, big, 1);
-	stay = take(bench, 3 * MIB, 1); /* in the front of a handle of 4 MiB */
+	stay = take(bench, 3 * MIB, 1); /* in the front of a handle of 8 MiB */
 	assert_int_equal(stay, big);
-	assert_int_equal(gsa_trim(bench->allocator, 0), 60 * MIB);
+	assert_int_equal(gsa_trim(bench->allocator, 0), 56 * MIB);
 	assert_true(fake_usable(&bench->fake, stay, 3 * MIB));
 	give(bench, stay, 1);
-	assert_int_equal(gsa_trim(bench->allocator, 0), 4 * MIB);
+	assert_int_equal(gsa_trim(bench->allocator, 0), 8 * MIB);
 	bench_close(bench);
 }
 
@@ -399,7 +399,7 @@ static void h14_a_failure_at_handle_k_undoes_cleanly(void **state)
 			fake_fail(&bench->fake, ops[i], 0, 0, GS_OK);
 			assert_int_equal(bench_stats(bench)->reserved_bytes.now, 2 * MIB);
 			take(bench, 1000 * MIB, 1);
-			assert_int_equal(bench->fake.mapping_count, 1 + 125); /* handles of 8 MiB */
+			assert_int_equal(bench->fake.mapping_count, 1 + 100); /* handles of 10 MiB */
 			bench_close(bench);
 		}
 	}

@@ -9,6 +9,7 @@
 #include "tests/lib/gsa_test.h"
 
 #define SECOND_NS 1000000000ull
+#define HANDLE_BYTES (10 * MIB) /* at most: whole ones go back */
 
 static void pass(struct bench *bench, uint64_t ns)
 {
@@ -55,8 +56,8 @@ static void wanted_memory_stays(void **state)
 		assert_int_equal(purge(bench, false), 0);
 	}
 	pass(bench, SECOND_NS);
-	assert_int_equal(purge(bench, false), 32 * MIB);
-	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 96 * MIB);
+	assert_in_range(purge(bench, false), 32 * MIB, 32 * MIB + HANDLE_BYTES - 1);
+	assert_in_range(bench_stats(bench)->reserved_bytes.now, 96 * MIB - HANDLE_BYTES + 1, 96 * MIB);
 	bench_close(bench);
 }
 

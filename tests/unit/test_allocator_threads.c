@@ -165,9 +165,9 @@ static void steal(void *user)
 {
 	struct bench *bench = user;
 	struct gsa_request request = {.size_bytes = 3 * MIB / 2, .origin = GSA_ORIGIN_LEGACY, .owner = 1};
-	struct gsa_block_info block;
+	struct gsa_note note;
 
-	while (gsa_alloc_held(bench->allocator, &request, &block) == GS_OK)
+	while (gsa_alloc_held(bench->allocator, &request, &note) == GS_OK)
 		;
 }
 
