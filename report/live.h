@@ -1,5 +1,5 @@
 /* What a running process shows of itself and can be asked for: one page of shared memory, written by libgpushim.so and
- * read by gpushim-report live and snapshot. It is a memory file of that process (memfd_create), which others of the same
+ * read by gpushim-report live and snapshot, and by other processes under gpushim. It is a memory file of that process (memfd_create), which others of the same
  * user find in /proc/<pid>/fd: however the process ends, nothing is left behind.
  *
  * Whoever asks sets a bit of `wanted` and then due_ticks to 0; the process sees it at its next CUDA call, answers, and
@@ -20,7 +20,8 @@ enum gs_live_wanted {
 	GS_LIVE_SNAPSHOT = 1,
 	GS_LIVE_FIGURES = 2,
 	GS_LIVE_SIGNAL = 4, /* this one and the next: by the process itself */
-	GS_LIVE_PEAK = 8
+	GS_LIVE_PEAK = 8,
+	GS_LIVE_PURGE = 16 /* gives back what it holds free: another process needs it */
 };
 
 struct gs_live_device {

@@ -19,6 +19,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/counter.h"
 #include "shim/core/device.h"
+#include "shim/core/order.h"
 #include "shim/snap/snapshot.h"
 #include "shim/watch/live.h"
 
@@ -238,7 +239,9 @@ void gs_trigger_fire(uint64_t ticks)
 	if (wanted & GS_LIVE_SNAPSHOT)
 		page()->snapshot_error = gs_snapshot_write(GS_SNAPSHOT_AT_REQUEST, page()->snapshot_path,
 							   sizeof(page()->snapshot_path));
-	if (wanted & (GS_LIVE_SNAPSHOT | GS_LIVE_FIGURES)) {
+	if ((wanted & GS_LIVE_PURGE) && !gs_order_capturing() && !gs_order_broken())
+		gs_devices_trim(false);
+	if (wanted & (GS_LIVE_SNAPSHOT | GS_LIVE_FIGURES | GS_LIVE_PURGE)) {
 		figures_write(now_ns);
 		atomic_fetch_add(&page()->answers, 1);
 	}

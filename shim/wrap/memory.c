@@ -21,9 +21,11 @@
 #include "shim/base/err.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
+#include "shim/core/device_ops.h"
 #include "shim/core/moment.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
+#include "shim/ipc/neighbour.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/note.h"
 #include "shim/wrap/memory.h"
@@ -32,6 +34,28 @@ static CUresult out_of_memory(const struct gs_call *call, const struct gs_device
 {
 	gs_note_out_of_memory(call, device, size_bytes);
 	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Whether other processes may have what is lacking: it is not what this one may hold that is used up. */
+static bool others_may_help(const struct gs_device *device, uint64_t size_bytes)
+{
+	uint64_t limit_bytes = gs_device_limit(device);
+	struct gsa_stats stats;
+
+	if (size_bytes > device->total_bytes)
+		return false;
+	gsa_stats_read(device->allocator, &stats);
+	return limit_bytes == 0 || stats.reserved_bytes.now + size_bytes <= limit_bytes;
+}
+
+/* As gsa_alloc. A full device may be full of what other processes keep for themselves. */
+static int alloc(const struct gs_device *device, const struct gsa_request *request, struct gsa_block_info *ret_block)
+{
+	int error = gsa_alloc(device->allocator, request, ret_block);
+
+	if (error == GS_E_NO_MEMORY && others_may_help(device, request->size_bytes) && gs_neighbours_purge())
+		error = gsa_alloc(device->allocator, request, ret_block);
+	return error;
 }
 
 /* Memory that must be a driver allocation of its own, given back when freed: PyTorch's segments, which it caches
@@ -65,7 +89,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		    .thread = gs_thread_id(),
 		};
 		struct gsa_block_info block;
-		int error = gsa_alloc(device->allocator, &request, &block);
+		int error = alloc(device, &request, &block);
 
 		if (error == GS_OK) {
 			gs_thread.served_from = call->caller;
@@ -145,7 +169,7 @@ static bool serve_async(const struct gs_call *call, struct gs_device *device, co
 	    .thread = gs_thread_id(),
 	};
 	struct gsa_block_info block;
-	int error = gsa_alloc(device->allocator, &request, &block);
+	int error = alloc(device, &request, &block);
 
 	if (error == GS_OK) {
 		gs_thread.served_from = call->caller;

@@ -28,4 +28,14 @@ is 'a second process gets it' "$(SIM_SHARED=$folder/shared timeout 60 "$TOP/scri
 	"$programs/rt_want" 700 30000)" 'refused, then served'
 wait $first
 is 'and the first has given it back' "$(cat "$folder/first")" '0 MiB held'
+
+# The same where the first would keep it, but the second is under gpushim, too: it asks for it.
+SIM_SHARED=$folder/shared2 GPUSHIM_ALLOC_CONF=purge_ms:0,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" \
+	"$programs/rt_purge" 600 8 30000 >"$folder/first" &
+first=$!
+sleep 1
+is 'a second process that needs it gets it at once' "$(SIM_SHARED=$folder/shared2 GPUSHIM_ALLOC_CONF=snapshot:off timeout 60 \
+	"$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_want" 700 100)" 'never refused'
+wait $first
+is 'and the first has given it back' "$(cat "$folder/first")" '0 MiB held'
 done_testing
