@@ -29,7 +29,7 @@ unit/test_allocator_purge.c|max_split_size_leaves_every_size_to_be_had|max_split
 unit/test_core_conf.c|no such key; the nearest is|a setting with a wrong name is ignored without a word
 unit/test_allocator_memory.c|H34 a refusal may look like out of memory|virtual memory that is refused looks like out of memory
 unit/test_allocator_stitch.c|pieces_serve_what_none_of_them_could|out of memory, with enough free in pieces
-preload/test_purge.sh|a second process that needs it gets it at once|a second process is starved by what the first keeps
+preload/test_purge.sh|a second process that needs it gets it by asking|a second process is starved by what the first keeps
 preload/test_api.sh|as a pluggable allocator|the allocator cannot be used from PyTorch
 END
 done_testing

@@ -126,96 +126,6 @@ static void a_piece_in_use_is_not_lent_again(void **state)
 	bench_close(bench);
 }
 
-/* A segment of all pieces, of which one is in use now; another piece is free. */
-static uint64_t one_piece_changed(struct bench *bench, uint64_t *ret_small)
-{
-	uint64_t live[PIECES];
-	uint64_t large;
-
-	pieces(bench, live, true);
-	large = take(bench, ALL_BYTES, 1);
-	give(bench, large, 1);
-	give(bench, live[3], 1);
-	*ret_small = take(bench, PIECE_BYTES, 1);
-	return large;
-}
-
-/* What a segment from before lacks is mapped in its place: the rest stays. */
-static void steps_that_vary_map_little_anew(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), GIB);
-	uint64_t small, bytes, large = one_piece_changed(bench, &small);
-	unsigned maps = bench->fake.calls[FAKE_MAP];
-
-	(void)state;
-	assert_int_equal(take(bench, ALL_BYTES, 1), large);
-	assert_int_equal(bench_stats(bench)->stitches, 2);
-	assert_in_range(bench->fake.calls[FAKE_MAP] - maps, 1, PIECE_BYTES / FAKE_UNIT_BYTES);
-	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
-	for (uint64_t at = 0; at < ALL_BYTES; at += FAKE_UNIT_BYTES)
-		assert_true(fake_physical(&bench->fake, large + at, &bytes) - fake_physical(&bench->fake, small, &bytes) >=
-			    PIECE_BYTES);
-	gsa_check(bench->allocator);
-	bench_close(bench);
-}
-
-/* A somewhat larger request: the segment is made longer. */
-static void a_segment_grows_at_its_end(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), GIB);
-	uint64_t small, large = one_piece_changed(bench, &small);
-	unsigned maps = bench->fake.calls[FAKE_MAP];
-
-	(void)state;
-	give(bench, small, 1);
-	assert_int_equal(take(bench, ALL_BYTES + 4 * MIB, 1), large);
-	assert_int_equal(bench->fake.calls[FAKE_MAP] - maps, 4 * MIB / FAKE_UNIT_BYTES);
-	assert_true(fake_usable(&bench->fake, large, ALL_BYTES + 4 * MIB));
-	gsa_check(bench->allocator);
-	bench_close(bench);
-}
-
-/* While work may use its addresses nothing is mapped anew there. */
-static void addresses_in_use_do_not_change(void **state)
-{
-	struct bench *bench = bench_open(fake_options(), GIB);
-	uint64_t live[PIECES];
-	uint64_t large;
-
-	(void)state;
-	pieces(bench, live, true);
-	large = take(bench, ALL_BYTES, 1);
-	fake_submit(&bench->fake, 1);
-	give(bench, large, 1);
-	give(bench, live[3], 1);
-	take(bench, PIECE_BYTES, 1);
-	assert_int_not_equal(take(bench, ALL_BYTES, 1), large);
-	assert_true(fake_usable(&bench->fake, large, ALL_BYTES));
-	bench_close(bench);
-}
-
-/* Whatever the driver refuses of it, everything stays in the books and what is in use stays mapped. */
-static void a_segment_that_cannot_be_changed_is_given_up(void **state)
-{
-	static const enum fake_op ops[] = {FAKE_UNMAP, FAKE_MAP, FAKE_SET_ACCESS};
-
-	(void)state;
-	for (size_t op = 0; op < sizeof(ops) / sizeof(ops[0]); op++)
-		for (unsigned at = 0; at < 4; at++) {
-			struct bench *bench = bench_open(fake_options(), GIB);
-			struct gsa_block_info block;
-			uint64_t small;
-
-			one_piece_changed(bench, &small);
-			fake_fail(&bench->fake, ops[op], at, 1, GS_E_NO_MEMORY);
-			assert_int_equal(fake_alloc(bench->allocator, ALL_BYTES, 1, &block), GS_OK);
-			assert_true(fake_usable(&bench->fake, block.address, ALL_BYTES));
-			assert_true(fake_usable(&bench->fake, small, PIECE_BYTES));
-			gsa_check(bench->allocator);
-			bench_close(bench);
-		}
-}
-
 static void order_of_streams_holds(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -597,10 +507,6 @@ int main(void)
 	    cmocka_unit_test(pieces_serve_what_none_of_them_could),
 	    cmocka_unit_test(the_same_again_needs_no_driver),
 	    cmocka_unit_test(a_piece_in_use_is_not_lent_again),
-	    cmocka_unit_test(steps_that_vary_map_little_anew),
-	    cmocka_unit_test(a_segment_grows_at_its_end),
-	    cmocka_unit_test(addresses_in_use_do_not_change),
-	    cmocka_unit_test(a_segment_that_cannot_be_changed_is_given_up),
 	    cmocka_unit_test(order_of_streams_holds),
 	    cmocka_unit_test(own_pending_memory_is_enough),
 	    cmocka_unit_test(memory_that_is_not_known_to_be_idle_stays),
