@@ -58,6 +58,11 @@ struct gsa_ops {
 
 	/* Told after the fact, at most GROW held; may be NULL. For the history of the snapshot. */
 	void (*on_segment)(void *device, bool mapped, uint64_t address, uint64_t size_bytes);
+
+	/* Freed memory is free for everybody: at a moment with the ALLOCATOR lock held, so these take no lock and make
+	 * no driver call. Memory was given back, so much in all: no lock held. Both may be NULL. */
+	void (*on_idle)(void *device, uint64_t address, uint64_t size_bytes, uint64_t stream_id);
+	void (*on_trim)(void *device, uint64_t size_bytes);
 };
 
 #endif

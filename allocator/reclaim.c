@@ -62,7 +62,11 @@ static uint64_t read_idle(struct gsa *allocator)
 
 uint64_t gsa_reclaim_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
-	return gsa_plain_trim(allocator, keep_bytes) + gsa_evict_trim(allocator, keep_bytes);
+	uint64_t given_back = gsa_plain_trim(allocator, keep_bytes) + gsa_evict_trim(allocator, keep_bytes);
+
+	if (given_back > 0 && allocator->ops.on_trim != NULL)
+		allocator->ops.on_trim(allocator->device, given_back);
+	return given_back;
 }
 
 static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)

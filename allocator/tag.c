@@ -133,6 +133,8 @@ void gsa_tag_idle(struct gsa *allocator, struct gsa_tag *tag, uint64_t before)
 		struct gsa_block *block = tag->oldest;
 
 		gsa_block_leave(allocator, block);
+		if (allocator->ops.on_idle != NULL)
+			allocator->ops.on_idle(allocator->device, block->address, block->size_bytes, tag->stream.id);
 		gsa_block_settle(allocator, block, GSA_BLOCK_IDLE, NULL);
 	}
 	gsa_fences_expire(allocator, tag, before);

@@ -110,6 +110,9 @@ static void device_print(const cJSON *device)
 	gsr_line("  %s allocations, %s without a driver call; memory added %s times%s", gsr_number(count, allocs),
 		 gsr_share(share, gsr_count(counters, "hits"), allocs), gsr_number(grows, gsr_count(counters, "grows")),
 		 failed > 0 ? "" : "; never out of memory");
+	if (gsr_count(device, GS_KEY(devices, others_time_ns)) > 0)
+		gsr_line("  %s more were in use on the device, by other processes, contexts and code, when that was seen last",
+			 gsr_bytes(total, gsr_count(device, GS_KEY(devices, others_bytes))));
 	if (failed > 0)
 		gsr_heading("  out of memory %llu time%s", (unsigned long long)failed, failed == 1 ? "" : "s");
 }
@@ -163,6 +166,8 @@ static void totals_print(const struct gsr_model *model)
 	static const char *const texts[][2] = {{"host", "pinned host memory"},
 					       {"driver", "device memory served by the driver itself"},
 					       {"managed", "managed memory"},
+					       {"registered", "host memory of the program's own, pinned where it lies"},
+					       {"ipc", "memory of other processes that is open here"},
 					       {"handle", "physical memory the program created itself"}};
 	struct gsr_grid *grid = NULL;
 	char cells[4][GSR_CELL_BYTES];

@@ -28,6 +28,9 @@ int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_
 int gsr_live(const char *pid, const struct gsr_options *options);
 int gsr_snapshot(const char *pid, const struct gsr_options *options);
 
+/* Makes a snapshot of a ring file. Returns the status. */
+int gsr_recover(const char *path, const struct gsr_options *options);
+
 /* "python train.py": the command line in one text, cut where it is long. */
 char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES]);
 

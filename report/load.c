@@ -208,6 +208,7 @@ static bool type_fits(const cJSON *item, enum gs_snap_type type)
 			return true;
 		/* fall through */
 	case GS_SNAP_TYPE_COUNT:
+	case GS_SNAP_TYPE_COUNT_LATER:
 		return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= 9007199254740992.0;
 	case GS_SNAP_TYPE_DECIMAL:
 		return text != NULL && text[0] != '\0' && text[strspn(text, "0123456789")] == '\0' &&
@@ -230,6 +231,8 @@ static int object_check(struct gsr_scan *scan, const char *start, const char *se
 	for (size_t i = 0; i < key_count; i++) {
 		const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, keys[i].key);
 
+		if (item == NULL && keys[i].type == GS_SNAP_TYPE_COUNT_LATER)
+			continue;
 		if (item == NULL)
 			return gsr_scan_fail_at(scan, start, "%s has no key \"%s\"", section, keys[i].key);
 		if (!type_fits(item, keys[i].type))

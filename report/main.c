@@ -12,7 +12,7 @@
 static const struct command {
 	const char *name;
 	int (*run)(const char *path, const struct gsr_model *model, const struct gsr_options *options);
-	int (*ask)(const char *pid, const struct gsr_options *options); /* instead: of a running process */
+	int (*ask)(const char *word, const struct gsr_options *options); /* instead: of something else than a snapshot */
 	unsigned rows;							/* default of -n */
 	const char *line;
 } commands[] = {
@@ -21,6 +21,7 @@ static const struct command {
     {"leaks", gsr_leaks, NULL, 20, "the places whose memory keeps growing; status 1 if there are any"},
     {"sync", gsr_sync, NULL, 10, "where the host waited for a device, what it cost, what to do instead"},
     {"launch", gsr_launch, NULL, 10, "what was launched, by kernel and by line, and what launching cost the host"},
+    {"recover", NULL, gsr_recover, 0, "makes a snapshot of the .ring file that a killed process left, prints its name"},
     {"live", NULL, gsr_live, 0, "PID: what a running process holds, a line a second (-n lines)"},
     {"snapshot", NULL, gsr_snapshot, 0, "PID: makes a running process write a snapshot, prints its name"},
 };
@@ -206,7 +207,7 @@ int main(int argc, char **argv)
 	if (command == NULL)
 		return GSR_UNUSABLE;
 	if (optind == argc) {
-		fprintf(stderr, "gpushim-report: %s: no %s\n", command->name, command->ask != NULL ? "process" : "file");
+		fprintf(stderr, "gpushim-report: %s: no %s\n", command->name, command->ask != NULL && command->ask != gsr_recover ? "process" : "file");
 		return GSR_UNUSABLE;
 	}
 	if (!rows_given)

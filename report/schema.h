@@ -128,6 +128,7 @@ enum gs_snap_type {
 	GS_SNAP_TYPE_TEXT,
 	GS_SNAP_TYPE_COUNT,
 	GS_SNAP_TYPE_COUNT_OR_NULL,
+	GS_SNAP_TYPE_COUNT_LATER, /* the first files of this schema do not have it */
 	GS_SNAP_TYPE_DECIMAL,
 	GS_SNAP_TYPE_LIST,
 	GS_SNAP_TYPE_OBJECT,
@@ -137,7 +138,7 @@ enum gs_snap_type {
 /* --- objects: X(object, key, type, meaning) ---------------------------------------------------------------------- */
 
 #define GS_SNAP_KEYS_meta(X)                                                                                           \
-	X(meta, reason, TEXT, "exit, oom, error, signal, time, request or peak")                                               \
+	X(meta, reason, TEXT, "exit, oom, error, signal, time, request, peak or killed")                                               \
 	X(meta, version, TEXT, "of gpushim")                                                                           \
 	X(meta, pid, COUNT, "process")                                                                                 \
 	X(meta, ppid, COUNT, "its parent")                                                                             \
@@ -168,6 +169,8 @@ enum gs_snap_type {
 	X(devices, uuid, TEXT, "GPU-...: key of the device between processes")                                         \
 	X(devices, name, TEXT, "product")                                                                              \
 	X(devices, total_bytes, COUNT, "memory of the device")                                                         \
+	X(devices, others_bytes, COUNT_LATER, "used beyond what this process was served: by other processes, contexts, code")  \
+	X(devices, others_time_ns, COUNT_LATER, "when that was seen last; 0 = never")                                  \
 	X(devices, gauges, OBJECT_OR_NULL, "figures of the allocator, each with now and peak; null = unused")          \
 	X(devices, counters, OBJECT_OR_NULL, "counts of the allocator; null = unused")
 

@@ -30,6 +30,7 @@
 #include "shim/stack/stack.h"
 #include "shim/torch/forward.h"
 #include "shim/torch/torch.h"
+#include "shim/watch/kept.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/live.h"
 #include "shim/watch/place.h"
@@ -46,6 +47,22 @@ static void mode_set(enum gs_mode mode)
 {
 	atomic_store_explicit(&gs_mode_now, mode, memory_order_release);
 	gs_epoch_end();
+}
+
+static void history_start(void)
+{
+	size_t slots = gs_ring_slots(gs_conf.history);
+	struct gs_ring_slot *kept = NULL;
+
+	if ((gs_conf.snapshot & GS_SNAPSHOT_KILL) != 0 && gs_conf.history != 0)
+		kept = gs_snapshot_keep(slots);
+	if (kept != NULL) {
+		gs_ring_init_at(kept, slots);
+		gs_quick_stop(); /* at the door it is not known which of the blocks at an address was freed */
+	} else if (gs_ring_init(gs_conf.history) != GS_OK) {
+		gsb_log(GSB_LOG_WARN, "no memory for the history of %llu events; there will be none",
+			(unsigned long long)gs_conf.history);
+	}
 }
 
 /* Under the BOOT lock: nothing here needs the loader's lock or the driver. */
@@ -66,9 +83,7 @@ static void start(const struct gs_driver_found *found)
 		gs_torch_forward_init();
 	if (getenv("CUDA_INJECTION64_PATH") != NULL)
 		gs_quick_stop();
-	if (gs_ring_init(gs_conf.history) != GS_OK)
-		gsb_log(GSB_LOG_WARN, "no memory for the history of %llu events; there will be none",
-			(unsigned long long)gs_conf.history);
+	history_start();
 	mode_set(GS_MODE_ACTIVE);
 }
 
@@ -145,10 +160,14 @@ static void at_exit(void)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
 	mode_set(GS_MODE_ENDED);
-	if (getpid() != started_in || (gs_conf.snapshot & GS_SNAPSHOT_EXIT) == 0 || !something_to_tell())
+	if (getpid() != started_in)
 		return;
-	if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) == GS_OK)
+	if ((gs_conf.snapshot & GS_SNAPSHOT_EXIT) != 0 && something_to_tell()) {
+		if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) != GS_OK)
+			return;
 		say_goodbye(path);
+	}
+	gs_kept_end();
 }
 
 static void after_fork_in_child(void)
@@ -163,6 +182,7 @@ static void after_fork_in_child(void)
 	gs_order_reset_locks();
 	gs_stack_reset_locks();
 	gs_live_reset_locks();
+	gs_kept_reset_locks();
 	gs_proven_reset_locks();
 	gs_snapshot_reset_locks();
 }

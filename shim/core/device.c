@@ -8,11 +8,13 @@
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/core/device_ops.h"
+#include "shim/core/clock.h"
 #include "shim/core/conf.h"
 #include "shim/core/epoch.h"
 #include "shim/core/host.h"
 #include "shim/core/order.h"
 #include "shim/base/assert.h"
+#include "shim/watch/live.h"
 
 static struct gsb_lock device_lock = GSB_LOCK_INIT(CONTEXT);
 
@@ -164,8 +166,11 @@ struct gs_device *gs_device_current(struct gs_context *ret_context)
 		return NULL;
 	if (ret_context != NULL)
 		*ret_context = context;
-	if (seen.device == NULL)
+	if (seen.device == NULL) {
 		seen.device = device_ready(context.device);
+		if (seen.device != NULL && atomic_load(&seen.device->others_time_ns) == 0)
+			gs_device_look(seen.device);
+	}
 	return seen.device;
 }
 
@@ -173,6 +178,28 @@ void gs_device_set_pool(struct gs_device *device, bool is_default)
 {
 	atomic_store(&device->default_is_current, is_default);
 	gs_epoch_end();
+}
+
+void gs_device_saw(struct gs_device *device, uint64_t free_bytes, uint64_t total_bytes)
+{
+	uint64_t used_bytes = total_bytes - free_bytes, served_bytes;
+	struct gsa_stats stats;
+
+	gsa_stats_read(device->allocator, &stats);
+	served_bytes = stats.reserved_bytes.now + gs_live_total(GS_LIVE_DRIVER, (uint8_t)device->device).bytes +
+		       gs_live_total(GS_LIVE_HANDLE, (uint8_t)device->device).bytes;
+	atomic_store(&device->others_bytes, used_bytes > served_bytes ? used_bytes - served_bytes : 0);
+	atomic_store(&device->others_time_ns, gs_clock_ns());
+}
+
+void gs_device_look(struct gs_device *device)
+{
+	size_t free_bytes, total_bytes;
+	CUdevice current;
+
+	if (!gs_order_capturing() && !gs_order_broken() && gs_driver.cuCtxGetDevice(&current) == CUDA_SUCCESS &&
+	    current == device->device && gs_driver.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS)
+		gs_device_saw(device, free_bytes, total_bytes);
 }
 
 struct gs_device *gs_device_used(CUdevice ordinal)
@@ -473,6 +500,8 @@ int gs_device_read(int index, struct gs_device_info *ret_info)
 	memcpy(ret_info->name, device->name, sizeof(ret_info->name));
 	memcpy(ret_info->uuid, device->uuid, sizeof(ret_info->uuid));
 	ret_info->total_bytes = device->total_bytes;
+	ret_info->others_bytes = atomic_load(&device->others_bytes);
+	ret_info->others_time_ns = atomic_load(&device->others_time_ns);
 	ret_info->allocator = device->allocator;
 	return GS_OK;
 }

@@ -27,6 +27,8 @@ struct gs_device {
 	CUmemoryPool default_pool;	 /* NULL without pools */
 	_Atomic bool default_is_current; /* cuMemAllocAsync means the default pool */
 	struct gsa *allocator;
+	_Atomic uint64_t others_bytes;	 /* used on the device beyond what this process was served, when last seen */
+	_Atomic uint64_t others_time_ns; /* CLOCK_MONOTONIC; 0 = not seen yet */
 };
 
 struct gs_context;
@@ -38,6 +40,11 @@ struct gs_device *gs_device_current(struct gs_context *ret_context);
 
 /* Allocations that name no pool come from the default one, or not. */
 void gs_device_set_pool(struct gs_device *device, bool is_default);
+
+/* What the driver says of the memory of the device: as it was asked by somebody, and to ask it now, where the device is
+ * that of the calling thread's current context. */
+void gs_device_saw(struct gs_device *device, uint64_t free_bytes, uint64_t total_bytes);
+void gs_device_look(struct gs_device *device);
 
 /* A device that was used before, by ordinal; NULL otherwise. Makes no driver call. */
 struct gs_device *gs_device_used(CUdevice device);
@@ -111,6 +118,8 @@ struct gs_device_info {
 	char name[128];
 	unsigned char uuid[16];
 	uint64_t total_bytes;
+	uint64_t others_bytes; /* as in struct gs_device */
+	uint64_t others_time_ns;
 	struct gsa *allocator;
 };
 

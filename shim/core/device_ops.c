@@ -465,15 +465,51 @@ static uint64_t op_now_ns(void *user)
 	return gs_clock_ns();
 }
 
+#define LOOK_PAUSE_NS 100000000u /* between two looks at what others hold */
+
 static void op_on_segment(void *user, bool mapped, uint64_t address, uint64_t size_bytes)
+{
+	struct gs_device *device = user;
+	struct gs_event event = {
+	    .time_ns = gs_clock_ns(),
+	    .address = address,
+	    .size_bytes = size_bytes,
+	    .stack = mapped ? gs_thread.stack : 0, /* memory is added in the call that needs it */
+	    .thread = gs_thread_id(),
+	    .type = mapped ? GS_EVENT_SEGMENT_MAP : GS_EVENT_SEGMENT_UNMAP,
+	    .device = (uint8_t)device->device,
+	};
+
+	gs_ring_add(&event);
+	if (event.time_ns - atomic_load(&device->others_time_ns) > LOOK_PAUSE_NS)
+		gs_device_look(device);
+}
+
+static void op_on_idle(void *user, uint64_t address, uint64_t size_bytes, uint64_t stream_id)
 {
 	const struct gs_device *device = user;
 	struct gs_event event = {
 	    .time_ns = gs_clock_ns(),
 	    .address = address,
 	    .size_bytes = size_bytes,
+	    .stream = stream_id,
 	    .thread = gs_thread_id(),
-	    .type = mapped ? GS_EVENT_SEGMENT_MAP : GS_EVENT_SEGMENT_UNMAP,
+	    .type = GS_EVENT_FREE_DONE,
+	    .device = (uint8_t)device->device,
+	};
+
+	if (gs_conf.history != 0)
+		gs_ring_add(&event);
+}
+
+static void op_on_trim(void *user, uint64_t size_bytes)
+{
+	const struct gs_device *device = user;
+	struct gs_event event = {
+	    .time_ns = gs_clock_ns(),
+	    .size_bytes = size_bytes,
+	    .thread = gs_thread_id(),
+	    .type = GS_EVENT_TRIM,
 	    .device = (uint8_t)device->device,
 	};
 
@@ -497,6 +533,8 @@ const struct gsa_ops gs_device_ops = {
     .fence_drop = op_fence_drop,
     .now_ns = op_now_ns,
     .on_segment = op_on_segment,
+    .on_idle = op_on_idle,
+    .on_trim = op_on_trim,
 };
 
 uint64_t gs_device_limit(const struct gs_device *device)

@@ -26,6 +26,7 @@ struct gs_thread {
 	uint64_t quick_context;            /* id of the context in which that holds */
 	uint32_t quick_kinds;              /* and the calls, by enum gs_quick_kind */
 	uint64_t quick_unloads;            /* gs_lookup_unloads of which this thread knows */
+	uint32_t stack;                    /* that gs_note_stack took last */
 	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
 	struct gs_polls polls;
 	uint64_t launches;                 /* of this thread */

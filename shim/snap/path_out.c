@@ -5,8 +5,6 @@
 
 #include "shim/base/text.h"
 
-#define PATH_BYTES 4200
-
 /* Where the part begins that everybody may see. */
 static const char *shown_part(const char *path)
 {
@@ -31,27 +29,29 @@ static uint32_t hash_of(const char *text, size_t length)
 	return hash;
 }
 
-void gs_path_text(struct gs_json *json, const char *key, const char *text, const struct gs_paths *paths)
+const char *gs_path_shown(const char *text, const struct gs_paths *paths, char chars[GS_PATH_TEXT_BYTES])
 {
 	size_t length = strlen(paths->folder);
-	char chars[PATH_BYTES];
 	struct gsb_text shown;
 	const char *part;
 
-	if (paths->mode == GS_PATHS_FULL || text[0] != '/') {
-		gs_json_text(json, key, text);
-		return;
-	}
+	if (paths->mode == GS_PATHS_FULL || text[0] != '/')
+		return text;
 	if (paths->mode == GS_PATHS_RELATIVE && length > 1 && strncmp(text, paths->folder, length) == 0 &&
-	    (text[length] == '/' || text[length] == '\0')) {
-		gs_json_text(json, key, text[length] == '/' ? text + length + 1 : ".");
-		return;
-	}
+	    (text[length] == '/' || text[length] == '\0'))
+		return text[length] == '/' ? text + length + 1 : ".";
 	part = shown_part(text);
-	gsb_text_init(&shown, chars, sizeof(chars));
+	gsb_text_init(&shown, chars, GS_PATH_TEXT_BYTES);
 	if (paths->mode == GS_PATHS_RELATIVE)
 		gsb_text_add(&shown, "...%s", part);
 	else
 		gsb_text_add(&shown, "%08x%s", hash_of(text, (size_t)(part - text)), part);
-	gs_json_text(json, key, chars);
+	return chars;
+}
+
+void gs_path_text(struct gs_json *json, const char *key, const char *text, const struct gs_paths *paths)
+{
+	char chars[GS_PATH_TEXT_BYTES];
+
+	gs_json_text(json, key, gs_path_shown(text, paths, chars));
 }

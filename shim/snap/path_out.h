@@ -18,7 +18,12 @@ struct gs_paths {
 	const char *folder; /* in which the program began; "" = unknown */
 };
 
-/* A text, shortened if it is a path. */
+#define GS_PATH_TEXT_BYTES 4200
+
+/* A text, shortened if it is a path: the text itself, or chars. */
+const char *gs_path_shown(const char *text, const struct gs_paths *paths, char chars[GS_PATH_TEXT_BYTES]);
+
+/* The same as JSON. */
 void gs_path_text(struct gs_json *json, const char *key, const char *text, const struct gs_paths *paths);
 
 #endif

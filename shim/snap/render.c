@@ -155,6 +155,9 @@ static void devices_out(const struct render *render)
 		uuid_out(json, device.uuid);
 		gs_json_text(json, GS_KEY(devices, name), device.name);
 		gs_json_count(json, GS_KEY(devices, total_bytes), device.total_bytes);
+		gs_json_count(json, GS_KEY(devices, others_bytes), device.others_bytes);
+		gs_json_count(json, GS_KEY(devices, others_time_ns),
+			      device.others_time_ns != 0 ? since_start(render, device.others_time_ns) : 0);
 		allocator_out(render, device.allocator);
 		gs_json_object_end(json);
 	}

@@ -9,6 +9,8 @@
 #include "shim/base/text.h"
 #include "shim/core/conf.h"
 #include "shim/snap/file.h"
+#include "shim/snap/path_out.h"
+#include "shim/watch/kept.h"
 
 static struct gsb_lock snapshot_lock = GSB_LOCK_INIT(SNAPSHOT);
 static struct gs_snapshot_process process; /* guarded by snapshot_lock after gs_snapshot_init */
@@ -62,8 +64,8 @@ void gs_snapshot_init(void)
 	gs_snapshot_process_start(&process);
 }
 
-/* snapshot_dir, taken from the folder in which the process began, and the name. */
-static void make_path(struct gsb_text *path, enum gs_snapshot_reason reason)
+/* snapshot_dir, taken from the folder in which the process began, and the name up to the suffix. */
+static void path_begin(struct gsb_text *path)
 {
 	if (gs_conf.snapshot_dir[0] != '/' && process.folder[0] != '\0')
 		gsb_text_add(path, "%s%s", process.folder, strcmp(process.folder, "/") == 0 ? "" : "/");
@@ -72,6 +74,11 @@ static void make_path(struct gsb_text *path, enum gs_snapshot_reason reason)
 	gsb_text_add(path, "gpushim.%d", getpid());
 	if (process.rank >= 0)
 		gsb_text_add(path, ".rank%lld", (long long)process.rank);
+}
+
+static void make_path(struct gsb_text *path, enum gs_snapshot_reason reason)
+{
+	path_begin(path);
 	if (reasons[reason].suffix != NULL)
 		gsb_text_add(path, "%s.json", reasons[reason].suffix);
 	else
@@ -97,6 +104,19 @@ int gs_snapshot_write(enum gs_snapshot_reason reason, char *ret_path, size_t cap
 	gsb_lock_release(&snapshot_lock);
 	gsb_os_cancel_restore(cancel);
 	return error;
+}
+
+struct gs_ring_slot *gs_snapshot_keep(size_t event_slots)
+{
+	const struct gs_paths paths = {(enum gs_conf_paths)gs_conf.paths, process.folder};
+	char chars[GS_SNAPSHOT_PATH_BYTES];
+	struct gsb_text path;
+
+	gsb_text_init(&path, chars, sizeof(chars));
+	path_begin(&path);
+	gsb_text_add(&path, ".ring");
+	gs_snapshot_process_read(&process);
+	return gs_kept_start(chars, event_slots, &process, &paths);
 }
 
 void gs_snapshot_reset_locks(void)

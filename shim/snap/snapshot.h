@@ -34,6 +34,10 @@ void gs_snapshot_init(void);
  * the locks of the readers, so the caller may hold none but BOOT or CONTEXT. */
 int gs_snapshot_write(enum gs_snapshot_reason reason, char *ret_path, size_t capacity);
 
+/* snapshot:kill: the file for the history, beside the snapshots and named as they are, with .ring. NULL: there is none.
+ * Once, after gs_snapshot_init. */
+struct gs_ring_slot *gs_snapshot_keep(size_t event_slots);
+
 /* In the child of a fork. */
 void gs_snapshot_reset_locks(void);
 

@@ -229,6 +229,9 @@ void gs_trigger_fire(uint64_t ticks)
 	    !atomic_compare_exchange_strong(&page()->due_ticks, &due, NEVER))
 		return;
 	wanted = atomic_exchange(&page()->wanted, 0);
+	for (int index = 0; index < gs_device_count(); index++)
+		if (gs_device_used(index) != NULL)
+			gs_device_look(gs_device_used(index));
 	now_ns = gsb_os_now_ns();
 	if (wanted & GS_LIVE_SIGNAL)
 		gs_snapshot_write(GS_SNAPSHOT_AT_SIGNAL, NULL, 0);

@@ -18,6 +18,12 @@
 	X(DRIVER_FREE, "driver_free", "its end")                                                                       \
 	X(SEGMENT_MAP, "segment_map", "physical memory was added")                                                     \
 	X(SEGMENT_UNMAP, "segment_unmap", "physical memory was given back")                                            \
+	X(FREE_DONE, "free_done", "freed memory became free for everybody; blocks that were merged are one")           \
+	X(TRIM, "trim", "idle memory was given back to the driver; size is how much in all")                           \
+	X(CAPTURE_BEGIN, "capture_begin", "a stream began to capture")                                                 \
+	X(CAPTURE_END, "capture_end", "a capture ended")                                                               \
+	X(POOL_MADE, "pool_made", "the program made a memory pool; the address is its handle")                         \
+	X(POOL_ENDED, "pool_ended", "the program destroyed a memory pool")                                             \
 	X(OUT_OF_MEMORY, "oom", "an allocation failed; size is what was asked for")
 
 enum gs_event_type {

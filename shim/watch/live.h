@@ -12,6 +12,8 @@
 	X(HOST, "host", "pinned host memory")                                                                          \
 	X(DRIVER, "driver", "device memory served by the driver: passed-through allocations")                          \
 	X(MANAGED, "managed", "managed memory")                                                                        \
+	X(IPC, "ipc", "memory of another process that is open here; it counts there")                                  \
+	X(REGISTERED, "registered", "host memory of the program's own that it pinned where it lies")                   \
 	X(HANDLE, "handle", "physical memory the program created itself (cuMemCreate); the address is the handle")
 
 enum gs_live_class {

@@ -12,10 +12,12 @@
 #include "shim/core/clock.h"
 #include "shim/core/conf.h"
 #include "shim/core/host.h"
+#include "shim/ipc/ipc.h"
 #include "shim/snap/snapshot.h"
 #include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
 #include "shim/core/device_ops.h"
+#include "shim/watch/kept.h"
 #include "shim/watch/live_top.h"
 #include "shim/watch/ring.h"
 
@@ -30,10 +32,11 @@ static uint32_t stack_at(const void *call_site)
 
 uint32_t gs_note_stack(const struct gs_call *call)
 {
-	return stack_at(gs_thread.caller != NULL ? gs_thread.caller : call->caller);
+	return gs_thread.stack = stack_at(gs_thread.caller != NULL ? gs_thread.caller : call->caller);
 }
 
-static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t address, uint64_t size_bytes,
+/* born_ns: when what the event is about was allocated, which tells it from others at the same address. */
+static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t born_ns, uint64_t address, uint64_t size_bytes,
 		      uint64_t stream, uint32_t stack, uint8_t device)
 {
 	struct gs_event event;
@@ -51,11 +54,13 @@ static void add_event(enum gs_event_type type, uint64_t time_ns, uint64_t addres
 		.device = device,
 	};
 	gs_ring_add(&event);
+	if (__builtin_expect(gs_kept_on, 0))
+		gs_kept_event(&event, born_ns);
 }
 
 void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns)
 {
-	add_event(GS_EVENT_ALLOC, time_ns, note->address, note->size_bytes, stream_id, note->stack,
+	add_event(GS_EVENT_ALLOC, time_ns, time_ns, note->address, note->size_bytes, stream_id, note->stack,
 		  (uint8_t)device->device);
 	if (gs_conf.snapshot & GS_SNAPSHOT_PEAK)
 		gs_trigger_grown(device->device);
@@ -64,7 +69,7 @@ void gs_note_served(const struct gs_device *device, const struct gsa_note *note,
 void gs_note_freed(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns)
 {
 	if (gs_conf.history != 0)
-		add_event(GS_EVENT_FREE, time_ns != 0 ? time_ns : gs_clock_ns(), note->address, note->size_bytes,
+		add_event(GS_EVENT_FREE, time_ns != 0 ? time_ns : gs_clock_ns(), 0, note->address, note->size_bytes,
 			  stream_id, note->stack, (uint8_t)device->device);
 }
 
@@ -86,9 +91,9 @@ void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *
 
 void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)
 {
-	struct gsa_note note = note_of(block);
-
-	gs_note_freed(device, &note, stream_id, 0);
+	if (gs_conf.history != 0)
+		add_event(GS_EVENT_FREE, gs_clock_ns(), block->time_ns, block->address, block->size_bytes, stream_id,
+			  block->stack, (uint8_t)device->device);
 }
 
 static void track(enum gs_live_class live_class, enum gs_event_type type, uint64_t address, uint64_t size_bytes,
@@ -106,7 +111,7 @@ static void track(enum gs_live_class live_class, enum gs_event_type type, uint64
 	};
 
 	gs_live_add(&entry);
-	add_event(type, entry.time_ns, address, size_bytes, 0, entry.stack, device);
+	add_event(type, entry.time_ns, entry.time_ns, address, size_bytes, 0, entry.stack, device);
 }
 
 static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint64_t address)
@@ -115,7 +120,7 @@ static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint6
 	int error = gs_live_remove(live_class, address, &entry);
 
 	if (error == GS_OK)
-		add_event(type, gs_clock_ns(), address, entry.size_bytes, 0, entry.stack, entry.device);
+		add_event(type, gs_clock_ns(), entry.time_ns, address, entry.size_bytes, 0, entry.stack, entry.device);
 	return error;
 }
 
@@ -140,6 +145,49 @@ void gs_note_driver_free(uint64_t address)
 void gs_note_driver_release(uint64_t handle)
 {
 	untrack(GS_LIVE_HANDLE, GS_EVENT_DRIVER_FREE, handle);
+}
+
+static uint64_t range_bytes(uint64_t address)
+{
+	struct gsa_block_info block;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+
+	if (gs_ipc_find(address, &block))
+		return block.size_bytes;
+	return gs_driver.cuMemGetAddressRange_v2(&base, &bytes, address) == CUDA_SUCCESS ? bytes : 0;
+}
+
+void gs_note_ipc_open(const struct gs_call *call, uint64_t address)
+{
+	gs_note_driver_alloc(call, GS_LIVE_IPC, address, range_bytes(address));
+}
+
+void gs_note_ipc_close(uint64_t address)
+{
+	untrack(GS_LIVE_IPC, GS_EVENT_DRIVER_FREE, address);
+}
+
+void gs_note_registered(const struct gs_call *call, const void *address, uint64_t size_bytes)
+{
+	track(GS_LIVE_REGISTERED, GS_EVENT_HOST_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, 0, HOST_DEVICE,
+	      gs_note_stack(call));
+}
+
+void gs_note_unregistered(const void *address)
+{
+	untrack(GS_LIVE_REGISTERED, GS_EVENT_HOST_FREE, (uint64_t)(uintptr_t)address);
+}
+
+void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t handle, uint64_t stream)
+{
+	CUdevice device = 0;
+
+	if (gs_conf.history == 0)
+		return;
+	if (gs_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+		device = 0;
+	add_event(type, gs_clock_ns(), 0, handle, 0, stream, gs_note_stack(call), (uint8_t)device);
 }
 
 void gs_note_host_alloc(const struct gs_call *call, const void *address, uint64_t size_bytes)
@@ -186,7 +234,7 @@ static void add_limit(struct gsb_text *text, const struct gs_device *device, uin
 	gsb_text_add(text, " (memory_limit or per_process_memory_fraction)");
 }
 
-static void say_out_of_memory(const struct gs_device *device, uint64_t size_bytes)
+static void say_out_of_memory(struct gs_device *device, uint64_t size_bytes)
 {
 	size_t free_bytes = 0, total_bytes = 0;
 	struct gsa_stats stats;
@@ -203,6 +251,7 @@ static void say_out_of_memory(const struct gs_device *device, uint64_t size_byte
 	gsb_text_add_bytes(&text, stats.pending_bytes.now + stats.idle_bytes.now);
 	gs_live_top_add_hole(&text, device->allocator);
 	if (gs_driver.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+		gs_device_saw(device, free_bytes, total_bytes);
 		gsb_text_add(&text, ", free on the device ");
 		gsb_text_add_bytes(&text, free_bytes);
 		gsb_text_add(&text, " of ");
@@ -229,11 +278,11 @@ static void write_out_of_memory(void)
 		atomic_store(&next_ns, end_ns + OOM_PAUSE * (end_ns - start_ns));
 }
 
-void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes)
+void gs_note_out_of_memory(const struct gs_call *call, struct gs_device *device, uint64_t size_bytes)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	add_event(GS_EVENT_OUT_OF_MEMORY, gs_clock_ns(), 0, size_bytes, 0, gs_note_stack(call),
+	add_event(GS_EVENT_OUT_OF_MEMORY, gs_clock_ns(), 0, 0, size_bytes, 0, gs_note_stack(call),
 		  (uint8_t)device->device);
 	if (!atomic_flag_test_and_set(&said))
 		say_out_of_memory(device, size_bytes);
@@ -270,7 +319,7 @@ void gs_note_out_of_host_memory(const struct gs_call *call, uint64_t size_bytes)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	add_event(GS_EVENT_OUT_OF_MEMORY, gs_clock_ns(), 0, size_bytes, 0, gs_note_stack(call), HOST_DEVICE);
+	add_event(GS_EVENT_OUT_OF_MEMORY, gs_clock_ns(), 0, 0, size_bytes, 0, gs_note_stack(call), HOST_DEVICE);
 	if (!atomic_flag_test_and_set(&said))
 		say_out_of_host_memory(size_bytes);
 	write_out_of_memory();

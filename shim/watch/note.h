@@ -8,6 +8,7 @@
 #include "allocator/gsa.h"
 #include "shim/api/call.h"
 #include "shim/core/device.h"
+#include "shim/watch/event.h"
 #include "shim/watch/live.h"
 
 /* The stack of the program at this call; 0 with stacks:off. */
@@ -27,6 +28,17 @@ void gs_note_driver_alloc(const struct gs_call *call, enum gs_live_class live_cl
 void gs_note_driver_free(uint64_t address);
 void gs_note_driver_release(uint64_t handle);
 
+/* Memory of another process, or a part of it, was opened or closed; size 0: unknown. */
+void gs_note_ipc_open(const struct gs_call *call, uint64_t address);
+void gs_note_ipc_close(uint64_t address);
+
+/* Host memory was pinned where it lies, or is no longer. */
+void gs_note_registered(const struct gs_call *call, const void *address, uint64_t size_bytes);
+void gs_note_unregistered(const void *address);
+
+/* A capture, a memory pool: type is one of GS_EVENT_CAPTURE_* and GS_EVENT_POOL_*. stream: id or 0. */
+void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t handle, uint64_t stream);
+
 void gs_note_host_alloc(const struct gs_call *call, const void *address, uint64_t size_bytes);
 void gs_note_host_free(const void *address);
 
@@ -35,7 +47,7 @@ void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t devi
 void gs_note_tensor_free(const void *address);
 
 /* One true line, an event, and the snapshot if asked for. */
-void gs_note_out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes);
+void gs_note_out_of_memory(const struct gs_call *call, struct gs_device *device, uint64_t size_bytes);
 
 /* The same for pinned host memory. */
 void gs_note_out_of_host_memory(const struct gs_call *call, uint64_t size_bytes);

@@ -8,62 +8,72 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/ring_file.h"
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
 #include "shim/base/os.h"
 
-#define EVENT_WORDS (sizeof(struct gs_event) / sizeof(uint64_t))
+#define EVENT_WORDS GS_RING_EVENT_WORDS
 #define CAPACITY_MAX ((size_t)1 << 30)
 
-struct slot {
-	_Atomic uint64_t sequence;
-	_Atomic uint64_t words[EVENT_WORDS]; /* a gs_event; atomic because a reader may look while it changes */
-};
+_Static_assert(sizeof(struct gs_event) == EVENT_WORDS * sizeof(uint64_t), "an event fills its slot");
 
 static struct {
-	struct slot *slots; /* fixed at init */
+	struct gs_ring_slot *slots; /* fixed at init */
 	uint64_t capacity;  /* power of two, or 0: no history; fixed at init */
 	_Atomic uint64_t end;
 } ring;
 
-int gs_ring_init(size_t capacity)
+size_t gs_ring_slots(size_t capacity)
 {
 	size_t rounded = 1;
-	struct slot *slots;
+
+	while (rounded < capacity && rounded < CAPACITY_MAX)
+		rounded *= 2;
+	return rounded;
+}
+
+void gs_ring_init_at(struct gs_ring_slot *slots, size_t count)
+{
+	ring.slots = slots;
+	ring.capacity = count;
+}
+
+int gs_ring_init(size_t capacity)
+{
+	size_t rounded = gs_ring_slots(capacity);
+	struct gs_ring_slot *slots;
 
 	if (capacity == 0)
 		return GS_OK;
 	if (capacity > CAPACITY_MAX)
 		return GS_E_INVALID;
-	while (rounded < capacity)
-		rounded *= 2;
 	slots = gsb_fault(GSB_FAULT_RING) ? NULL : gsb_os_pages_map(rounded * sizeof(*slots));
 	if (slots == NULL)
 		return GS_E_NO_HOST_MEMORY;
-	ring.slots = slots;
-	ring.capacity = rounded;
+	gs_ring_init_at(slots, rounded);
 	return GS_OK;
 }
 
 void gs_ring_add(const struct gs_event *event)
 {
 	uint64_t words[EVENT_WORDS], index, before;
-	struct slot *slot;
+	struct gs_ring_slot *slot;
 
 	if (ring.capacity == 0)
 		return;
 	memcpy(words, event, sizeof(words));
 	index = atomic_fetch_add_explicit(&ring.end, 1, memory_order_relaxed);
 	slot = &ring.slots[index & (ring.capacity - 1)];
-	before = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
+	before = atomic_load_explicit(&slot->number, memory_order_relaxed);
 	if ((before & 1) != 0 || before > 2 * index ||
-	    !atomic_compare_exchange_strong_explicit(&slot->sequence, &before, 2 * index + 1, memory_order_acquire,
+	    !atomic_compare_exchange_strong_explicit(&slot->number, &before, 2 * index + 1, memory_order_acquire,
 						     memory_order_relaxed))
 		return;
 	/* Release, so that a reader who sees a new word also sees the odd number. */
 	for (size_t at = 0; at < EVENT_WORDS; at++)
 		atomic_store_explicit(&slot->words[at], words[at], memory_order_release);
-	atomic_store_explicit(&slot->sequence, 2 * index + 2, memory_order_release);
+	atomic_store_explicit(&slot->number, 2 * index + 2, memory_order_release);
 }
 
 uint64_t gs_ring_end(void)
@@ -81,16 +91,16 @@ uint64_t gs_ring_begin(void)
 int gs_ring_read(uint64_t index, struct gs_event *ret_event)
 {
 	uint64_t words[EVENT_WORDS];
-	const struct slot *slot;
+	const struct gs_ring_slot *slot;
 
 	if (ring.capacity == 0)
 		return GS_E_NOT_FOUND;
 	slot = &ring.slots[index & (ring.capacity - 1)];
-	if (atomic_load_explicit(&slot->sequence, memory_order_acquire) != 2 * index + 2)
+	if (atomic_load_explicit(&slot->number, memory_order_acquire) != 2 * index + 2)
 		return GS_E_NOT_FOUND;
 	for (size_t at = 0; at < EVENT_WORDS; at++)
 		words[at] = atomic_load_explicit(&slot->words[at], memory_order_acquire);
-	if (atomic_load_explicit(&slot->sequence, memory_order_relaxed) != 2 * index + 2)
+	if (atomic_load_explicit(&slot->number, memory_order_relaxed) != 2 * index + 2)
 		return GS_E_NOT_FOUND;
 	memcpy(ret_event, words, sizeof(words));
 	return GS_OK;

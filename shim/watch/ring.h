@@ -13,6 +13,11 @@
 /* capacity 0: no history; gs_ring_add then does nothing. Rounded up to a power of two. Called once, at start. */
 int gs_ring_init(size_t capacity);
 
+/* The same in slots of the caller's that are all zero (shim/watch/kept.h), as many as gs_ring_slots tells. */
+struct gs_ring_slot;
+size_t gs_ring_slots(size_t capacity);
+void gs_ring_init_at(struct gs_ring_slot *slots, size_t count);
+
 void gs_ring_add(const struct gs_event *event);
 
 /* Events ever added, and the number of the oldest one that can still be read. */

@@ -149,8 +149,32 @@ CUresult gs_on_cuMemFreeHost(struct gs_call *call, PFN_cuMemFreeHost_v2000 real,
 
 CUresult gs_on_cuMemHostUnregister(struct gs_call *call, PFN_cuMemHostUnregister_v4000 real, void *p)
 {
+	CUresult result = real(gs_host_asked(p));
+
 	(void)call;
-	return real(gs_host_asked(p));
+	if (result == CUDA_SUCCESS)
+		gs_note_unregistered(p);
+	return result;
+}
+
+CUresult gs_on_cuMemHostRegister(struct gs_call *call, PFN_cuMemHostRegister_v4000 real, void *p, size_t bytesize,
+				 unsigned int Flags)
+{
+	CUresult result = real(p, bytesize, Flags);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_registered(call, p, bytesize);
+	return result;
+}
+
+CUresult gs_on_cuMemHostRegister_v2(struct gs_call *call, PFN_cuMemHostRegister_v6050 real, void *p, size_t bytesize,
+				    unsigned int Flags)
+{
+	CUresult result = real(p, bytesize, Flags);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_registered(call, p, bytesize);
+	return result;
 }
 
 CUresult gs_on_cuMemHostGetFlags(struct gs_call *call, PFN_cuMemHostGetFlags_v2030 real, unsigned int *pFlags, void *p)

@@ -6,6 +6,7 @@
 #include "shim/core/device.h"
 #include "shim/core/order.h"
 #include "shim/ipc/ipc.h"
+#include "shim/watch/note.h"
 
 CUresult gs_on_cuIpcGetMemHandle(struct gs_call *call, PFN_cuIpcGetMemHandle_v4010 real, CUipcMemHandle_v1 *pHandle,
 				 CUdeviceptr_v2 dptr)
@@ -66,12 +67,16 @@ static CUresult open_ours_or(struct gs_call *call, PFN_cuIpcOpenMemHandle_v11000
 {
 	CUresult result;
 
-	(void)call;
-	if (!gs_ipc_is_ours(&handle))
-		return real(pdptr, handle, flags);
-	if (gs_order_broken() && gs_order_breaks(result = real(pdptr, handle, flags)))
-		return result;
-	return ipc_open(&handle, flags, pdptr);
+	if (gs_ipc_is_ours(&handle)) {
+		if (gs_order_broken() && gs_order_breaks(result = real(pdptr, handle, flags)))
+			return result;
+		result = ipc_open(&handle, flags, pdptr);
+	} else {
+		result = real(pdptr, handle, flags);
+	}
+	if (result == CUDA_SUCCESS)
+		gs_note_ipc_open(call, *pdptr);
+	return result;
 }
 
 CUresult gs_on_cuIpcOpenMemHandle(struct gs_call *call, PFN_cuIpcOpenMemHandle_v4010 real, CUdeviceptr_v2 *pdptr,
@@ -93,5 +98,8 @@ CUresult gs_on_cuIpcCloseMemHandle(struct gs_call *call, PFN_cuIpcCloseMemHandle
 	(void)call;
 	if (gs_order_broken() && gs_order_breaks(result = real(dptr)))
 		return result;
-	return gs_ipc_close(dptr) == GS_OK ? CUDA_SUCCESS : real(dptr);
+	result = gs_ipc_close(dptr) == GS_OK ? CUDA_SUCCESS : real(dptr);
+	if (result == CUDA_SUCCESS)
+		gs_note_ipc_close(dptr);
+	return result;
 }

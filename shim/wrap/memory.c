@@ -30,7 +30,7 @@
 #include "shim/watch/note.h"
 #include "shim/wrap/memory.h"
 
-static CUresult out_of_memory(const struct gs_call *call, const struct gs_device *device, uint64_t size_bytes)
+static CUresult out_of_memory(const struct gs_call *call, struct gs_device *device, uint64_t size_bytes)
 {
 	gs_note_out_of_memory(call, device, size_bytes);
 	return CUDA_ERROR_OUT_OF_MEMORY;

@@ -9,6 +9,7 @@
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/watch/note.h"
 
 static struct gs_device *default_pool_device(CUmemoryPool pool)
 {
@@ -132,12 +133,23 @@ CUresult gs_on_cuMemSetMemPool(struct gs_call *call, PFN_cuMemSetMemPool_v13000 
 }
 #endif
 
+CUresult gs_on_cuMemPoolCreate(struct gs_call *call, PFN_cuMemPoolCreate_v11020 real, CUmemoryPool *pool,
+			       const CUmemPoolProps_v1 *poolProps)
+{
+	CUresult result = real(pool, poolProps);
+
+	if (result == CUDA_SUCCESS)
+		gs_note_event(call, GS_EVENT_POOL_MADE, (uint64_t)(uintptr_t)*pool, 0);
+	return result;
+}
+
 /* The device that had it for its current pool is back at its default one. */
 CUresult gs_on_cuMemPoolDestroy(struct gs_call *call, PFN_cuMemPoolDestroy_v11020 real, CUmemoryPool pool)
 {
 	CUresult result = real(pool);
 
-	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_note_event(call, GS_EVENT_POOL_ENDED, (uint64_t)(uintptr_t)pool, 0);
 	for (CUdevice ordinal = 0; result == CUDA_SUCCESS && ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 		CUmemoryPool current = NULL;

@@ -43,8 +43,11 @@ CUresult gs_on_cuMemGetInfo_v2(struct gs_call *call, PFN_cuMemGetInfo_v3020 real
 	struct gs_device *device;
 
 	(void)call;
-	if (result == CUDA_SUCCESS && free != NULL && (device = gs_device_current(NULL)) != NULL)
+	if (result == CUDA_SUCCESS && free != NULL && (device = gs_device_current(NULL)) != NULL) {
+		if (total != NULL)
+			gs_device_saw(device, *free, *total);
 		*free += held_free_bytes(device);
+	}
 	return result;
 }
 

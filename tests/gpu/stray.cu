@@ -20,9 +20,10 @@ __global__ void innocent(float *data, float factor, int count)
 		data[i] = data[i] * factor + 1.0f;
 }
 
-__global__ void stray_write(float *data, long long offset)
+/* far: in units of 16 GiB. */
+__global__ void stray_write(float *data, int far)
 {
-	data[offset + threadIdx.x] = 1.0f;
+	data[((long long)far << 32) + threadIdx.x] = 1.0f;
 }
 
 static cudaStream_t streams[STREAMS];
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "waited") == 0)
 		for (int i = 0; i < STREAMS; i++)
 			CHECK(cudaStreamSynchronize(streams[i]));
-	stray_write<<<1, 32, 0, streams[1]>>>(data[1], 1ll << 40);
+	stray_write<<<1, 32, 0, streams[1]>>>(data[1], 256);
 	CHECK(cudaGetLastError());
 	if (argc > 1 && strcmp(argv[1], "waited") != 0)
 		work(2);

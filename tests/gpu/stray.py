@@ -11,21 +11,21 @@ import sys
 import torch
 
 SOURCE = r"""
-extern "C" __global__ void stray_write(float *data, long long offset) {
-    data[offset + threadIdx.x] = 1.0f;
+extern "C" __global__ void stray_write(float *data, int far) {
+    data[((long long)far << 32) + threadIdx.x] = 1.0f;
 }
 """
 
 
 def compile_kernel():
-    """The kernel, and its arguments as a function of (tensor, offset)."""
+    """The kernel, and its arguments as a function of (tensor, how far away, in units of 16 GiB)."""
     if hasattr(torch.cuda, "_compile_kernel"):
         kernel = torch.cuda._compile_kernel(SOURCE, "stray_write")
-        return kernel, lambda tensor, offset: ((1, 1, 1), (32, 1, 1), (tensor, offset))
+        return kernel, lambda tensor, far: ((1, 1, 1), (32, 1, 1), (tensor, far))
     import cupy
 
     kernel = cupy.RawKernel(SOURCE, "stray_write")
-    return kernel, lambda tensor, offset: ((1,), (32,), (cupy.from_dlpack(tensor), cupy.int64(offset)))
+    return kernel, lambda tensor, far: ((1,), (32,), (cupy.from_dlpack(tensor), cupy.int32(far)))
 
 
 def train(model, data, streams, steps):
@@ -57,7 +57,7 @@ def main():
     if waited:
         for stream in streams:
             stream.synchronize()
-    plant(kind, kernel, arguments(data, 1 << 40), data)
+    plant(kind, kernel, arguments(data, 256), data)
     if not waited:
         train(model, data, streams[1:], 1)
     try:

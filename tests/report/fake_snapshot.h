@@ -157,6 +157,8 @@ static int fake_device_read(int index, struct gs_device_info *ret)
 	*ret = (struct gs_device_info){.ordinal = index,
 				       .name = "Example H200",
 				       .total_bytes = 141 * 1024 * MIB,
+				       .others_bytes = fake.scene == FAKE_ERROR ? 500 * MIB : 0,
+				       .others_time_ns = fake.scene == FAKE_ERROR ? FAKE_START_NS + 5 : 0,
 				       .allocator = index == 0 ? (struct gsa *)&fake : NULL};
 	for (unsigned i = 0; i < 16; i++)
 		ret->uuid[i] = (unsigned char)(i * 17 + (unsigned)index);

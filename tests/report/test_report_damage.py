@@ -66,8 +66,8 @@ refused("a negative index", edited(lambda d: d["blocks"]["stack"].__setitem__(0,
 refused("a fraction", edited(lambda d: d["blocks"]["size_bytes"].__setitem__(0, 1.5)), "a whole number expected")
 refused("a stack that is not there", edited(lambda d: d["blocks"]["stack"].__setitem__(0, 8)),
         "blocks.stack: row 0 points at 8 of 8")
-refused("a name that is not there", edited(lambda d: d["events"]["type"].__setitem__(3, 11)),
-        "events.type: row 3 points at 11 of 11")
+refused("a name that is not there", edited(lambda d: d["events"]["type"].__setitem__(3, 17)),
+        "events.type: row 3 points at 17 of 17")
 refused("a string that is not there", edited(lambda d: d["frames"]["file"].__setitem__(1, 999)), "frames.file: row 1 points at 999")
 refused("no names", edited(lambda d: d["events"].pop("type_names")), "events.type: row 0 points at 2 of 0")
 refused("a circle of stacks", edited(lambda d: d["stacks"]["parent"].__setitem__(2, 3)),

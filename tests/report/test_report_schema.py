@@ -72,6 +72,16 @@ for name in list(good["devices"][0]["gauges"]) + list(good["devices"][0]["counte
     if "`%s`" % name not in GUIDE:
         tap.ok(False, "schema.md explains %s" % name)
 
+# A file of the first version of this schema, without what came later.
+OLD = os.path.join(tap.TOP, "tests/report/first-version.json")
+old = load(OLD)
+tap.equal(check(old, SCHEMA, SCHEMA), None, "schema.json takes the first version")
+tap.equal([name for name in good if name not in old], ["errors", "launches", "waits"], "which lacks what came later")
+for command in ("summary", "top", "leaks"):
+    status, output, said = tap.report(command, OLD)
+    tap.ok(status == 0 and "train.py" in output if command != "leaks" else status in (0, 1) and not said,
+           "gpushim-report %s reads it" % command, (status, output, said))
+
 # The reader in the guide reads.
 program = re.search(r"```python\n(.*?)```", GUIDE, re.S).group(1)
 run = subprocess.run([sys.executable, "-c", program, tap.snapshot("torch", 32)], capture_output=True, text=True)

@@ -168,10 +168,10 @@ static void test_snapshot(void **state)
 		   "GPUSHIM_ALLOC_CONF: pair 1, 'snapshot:exit+off', is ignored: off stands alone\n");
 	expect_bad("snapshot:exit+",
 		   "GPUSHIM_ALLOC_CONF: pair 1, 'snapshot:exit+', is ignored: '' is not one of "
-		   "exit|oom|error|signal|peak|every=SECONDS joined by +, or off; the nearest is 'oom'\n");
+		   "exit|oom|error|signal|peak|kill|every=SECONDS joined by +, or off; the nearest is 'oom'\n");
 	expect_bad("snapshot:exit+sigal",
 		   "GPUSHIM_ALLOC_CONF: pair 1, 'snapshot:exit+sigal', is ignored: 'sigal' is not one of "
-		   "exit|oom|error|signal|peak|every=SECONDS joined by +, or off; the nearest is 'signal'\n");
+		   "exit|oom|error|signal|peak|kill|every=SECONDS joined by +, or off; the nearest is 'signal'\n");
 	expect_bad("snapshot:every=0",
 		   "GPUSHIM_ALLOC_CONF: pair 1, 'snapshot:every=0', is ignored: every= wants seconds, 1..86400\n");
 	expect_bad("snapshot:peak+every=x",
@@ -351,7 +351,7 @@ static void test_rows(void **state)
 	    "torch|one of|observe|serve|off|observe\n",
 	    "backend|one of|vmm|cudamalloc|off|vmm\n",
 	    "stacks|one of|off|python|native|python+native|all|python+native\n",
-	    "snapshot|list of (joined by +)|exit|oom|error|signal|peak|every=SECONDS|exit+oom+error\n",
+	    "snapshot|list of (joined by +)|exit|oom|error|signal|peak|kill|every=SECONDS|exit+oom+error\n",
 	    "memory_limit|size|0..1024T|0\n",
 	    "history|number|0..100000000|100000\n",
 	    "per_process_memory_fraction|number|0.0..1.0|1.0\n",

@@ -16,6 +16,7 @@
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/watch/launch.h"
+#include "shim/watch/note.h"
 
 #define STREAM(number) ((CUstream)(uintptr_t)(0x1000 + (number)))
 #define CONTEXT(number) ((CUcontext)(uintptr_t)(0x2000 + (number)))
@@ -57,6 +58,14 @@ void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t
 	(void)call;
 	(void)handle;
 	(void)before;
+}
+
+void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t handle, uint64_t stream)
+{
+	(void)call;
+	(void)type;
+	(void)handle;
+	(void)stream;
 }
 
 static CUcontext current = CONTEXT(1);

@@ -1,0 +1,36 @@
+/* See json_text.h. */
+#include "report/json_text.h"
+
+#include <string.h>
+
+#include "shim/base/text.h"
+
+void gsr_out_bytes(FILE *out, const char *bytes, size_t length)
+{
+	fputc('"', out);
+	for (size_t at = 0; at < length;) {
+		unsigned char c = (unsigned char)bytes[at];
+		size_t sequence;
+
+		if (c < 0x80) {
+			if (c < 0x20 || c == '"' || c == '\\')
+				fprintf(out, "\\u%04x", c);
+			else
+				fputc(c, out);
+			at++;
+			continue;
+		}
+		sequence = gsb_utf8_length(bytes + at, length - at);
+		if (sequence == 0)
+			fputs("\xef\xbf\xbd", out);
+		else
+			fwrite(bytes + at, 1, sequence, out);
+		at += sequence > 0 ? sequence : 1;
+	}
+	fputc('"', out);
+}
+
+void gsr_out_text(FILE *out, const char *text)
+{
+	gsr_out_bytes(out, text, strlen(text));
+}

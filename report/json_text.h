@@ -1,0 +1,11 @@
+/* Texts of JSON on a stream, of whatever bytes: what is no UTF-8 becomes U+FFFD. */
+#ifndef GSR_JSON_TEXT_H
+#define GSR_JSON_TEXT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+void gsr_out_bytes(FILE *out, const char *bytes, size_t length);
+void gsr_out_text(FILE *out, const char *text);
+
+#endif
