@@ -479,7 +479,7 @@ def overhead(check):
 
 
 STEP_PROGRAMS = {"train": ["steps.py", "train"], "decode": ["steps.py", "decode"], "streams": ["streams.py"]}
-STEP_ROUNDS = 2
+STEP_ROUNDS = 1
 
 
 def steps_once(check, program, setting):
@@ -488,7 +488,7 @@ def steps_once(check, program, setting):
     return json.loads(run.lines('{"ms')[0])["ms_tenth" if name == "steps.py" else "ms_least"]
 
 
-@row("steps", 240, alone=True)
+@row("steps", 120, alone=True)
 def steps(check):
     """A step of PyTorch programs whose host is the bottleneck, default settings against plain, by turns (ABBA) with an
     A/A control. Fails only where something is badly wrong: a step that takes half as long again in every pair."""
