@@ -71,10 +71,12 @@ static void observe(const void *pointer, int64_t size_bytes, struct c10_device d
 	if (gs_mode() != GS_MODE_ACTIVE || gs_conf.torch != GS_TORCH_OBSERVE || device.type != C10_DEVICE_CUDA ||
 	    pointer == NULL || !gs_torch_is_caller(caller))
 		return;
-	if (size_bytes > 0)
+	if (size_bytes > 0) {
+		gs_torch_served();
 		gs_note_tensor_alloc(pointer, (uint64_t)size_bytes, (uint8_t)device.index, caller);
-	else if (size_bytes < 0)
+	} else if (size_bytes < 0) {
 		gs_note_tensor_free(pointer);
+	}
 }
 
 /* PyTorch's own function; NULL if it cannot be found, then the report ends here. */

@@ -319,11 +319,20 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 	return result;
 }
 
+/* PyTorch's expandable segments ask here; what they are refused is a part of what was asked of them. */
 CUresult gs_on_cuMemCreate(struct gs_call *call, PFN_cuMemCreate_v10020 real, CUmemGenericAllocationHandle_v1 *handle,
 			   size_t size, const CUmemAllocationProp_v1 *prop, unsigned long long flags)
 {
 	CUresult result = real(handle, size, prop, flags);
+	struct gs_context context;
+	struct gs_device *device;
 
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
+		result = real(handle, size, prop, flags);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY &&
+	    gs_torch_is_caller(gs_thread.caller != NULL ? gs_thread.caller : call->caller) &&
+	    gs_torch_gives_up(size) && (device = gs_device_current(&context)) != NULL)
+		gs_note_out_of_memory(call, device, size);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_alloc(call, GS_LIVE_HANDLE, *handle, size);
 	return result;

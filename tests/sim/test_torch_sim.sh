@@ -59,6 +59,10 @@ for library in torch torch/signed; do
 		is "expandable, $library: the report's sums, $number" "$(report ".$number.json" tensor_count tensor_bytes)" \
 			"$(sum "$folder/books.$number")"
 	done
+	same "expandable, $library: more than there is" --memory 512M "$program" "$BUILD/sim/$library/libc10_cuda.so" brim
+	like "expandable, $library: one message, when a handle was refused twice" "$said" '^[^
+]*out of memory on device 0: asked 20[.]0 MiB[^
+]*$'
 	unset PYTORCH_ALLOC_CONF
 done
 

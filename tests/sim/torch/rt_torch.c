@@ -269,6 +269,13 @@ static void shortage(void)
 	       (unsigned long long)stats.out_of_memory, errors_read(errors));
 }
 
+/* --- more than there is, but not more than there are addresses for */
+
+static void brim(void)
+{
+	printf("brim: %s\n", tensor_try(520 * (size_t)MIB, compute) != NULL ? "it fits" : "it does not fit");
+}
+
 /* --- reports that are none of PyTorch's tensors on a GPU: on the host, and by somebody else */
 
 static void foreign(void)
@@ -364,7 +371,7 @@ static void empty(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} phases[] = {{"train", train},	    {"decode", decode}, {"graph", graph}, {"shortage", shortage},
+} phases[] = {{"train", train},	    {"decode", decode}, {"graph", graph}, {"shortage", shortage}, {"brim", brim},
 	      {"foreign", foreign}, {"books", books},	{"empty", empty}};
 
 static void load(const char *path)
