@@ -43,8 +43,9 @@ def gib(size_bytes):
 # --- out of memory ------------------------------------------------------------------------------------------------
 
 
-def out_of_memory(check, case, conf):
-    run = script_run(check, ["oom_train.py", case], conf)
+def out_of_memory(check, case, conf, torch_conf=""):
+    environment = {"PYTORCH_ALLOC_CONF": torch_conf} if torch_conf else None
+    run = script_run(check, ["oom_train.py", case], conf, environment=environment)
     truth = last_json(run)
     paths = glob.glob(os.path.join(run.folder, "*.oom.json"))
     if len(paths) != 1:
@@ -65,7 +66,7 @@ def out_of_memory(check, case, conf):
         f"{gib(truth['live_bytes'])} live as memory_allocated() says; {line.split()[0]} asked for "
         f"{gib(asked['size_bytes'])}, holds {gib(top['live_bytes'])}"
     )
-    if "serve" not in conf:
+    if "serve" not in conf and not torch_conf:
         compare([("bytes reserved", summary["pytorch"]["held_bytes"], truth["reserved_bytes"])])
         text += f"; {gib(summary['pytorch']['cached_bytes'])} cached by PyTorch, {truth['retries']} retries"
     return text
@@ -81,6 +82,12 @@ def oom_observe(check):
 @row("oom-fragmented", 20, alone=True)
 def oom_fragmented(check):
     return out_of_memory(check, "fragmented", "")
+
+
+@row("oom-expandable", 20, alone=True)
+def oom_expandable(check):
+    """PyTorch's expandable segments, which ask for handles of 20 MiB."""
+    return out_of_memory(check, "plain", "", "expandable_segments:True")
 
 
 @row("oom-serve", 20, alone=True)
