@@ -93,9 +93,10 @@ CUresult gs_on_cuMemHostRegister(struct gs_call *call, PFN_cuMemHostRegister_v40
 {
 	CUresult result = real(p, bytesize, Flags);
 
-	(void)call;
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(p, bytesize, Flags);
+	if (result == CUDA_SUCCESS)
+		gs_note_registered(call, p, bytesize);
 	return result;
 }
 
@@ -154,26 +155,6 @@ CUresult gs_on_cuMemHostUnregister(struct gs_call *call, PFN_cuMemHostUnregister
 	(void)call;
 	if (result == CUDA_SUCCESS)
 		gs_note_unregistered(p);
-	return result;
-}
-
-CUresult gs_on_cuMemHostRegister(struct gs_call *call, PFN_cuMemHostRegister_v4000 real, void *p, size_t bytesize,
-				 unsigned int Flags)
-{
-	CUresult result = real(p, bytesize, Flags);
-
-	if (result == CUDA_SUCCESS)
-		gs_note_registered(call, p, bytesize);
-	return result;
-}
-
-CUresult gs_on_cuMemHostRegister_v2(struct gs_call *call, PFN_cuMemHostRegister_v6050 real, void *p, size_t bytesize,
-				    unsigned int Flags)
-{
-	CUresult result = real(p, bytesize, Flags);
-
-	if (result == CUDA_SUCCESS)
-		gs_note_registered(call, p, bytesize);
 	return result;
 }
 
