@@ -74,8 +74,13 @@ void gsa_evict_release(struct gsa *allocator, struct gsa_handle *spares)
 static struct gsa_handle *find_last(struct gsa *allocator, enum gsa_pool pool, uint64_t *cursor,
 				    struct gsa_block **ret_block)
 {
+	uint64_t end = allocator->starts[pool].address + allocator->starts[pool].size_bytes;
 	struct gsa_handle *handle;
 
+	if (end == 0) /* nothing reserved yet */
+		return NULL;
+	if (*cursor > end)
+		*cursor = end;
 	while ((handle = gsa_map_floor(&allocator->handles, *cursor - 1)) != NULL &&
 	       handle->address >= allocator->starts[pool].address) {
 		*cursor = handle->address;
@@ -123,16 +128,6 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 	return size_bytes;
 }
 
-static uint64_t end_of(struct gsa *allocator, enum gsa_pool pool)
-{
-	uint64_t end;
-
-	gsb_lock_acquire(&allocator->lock);
-	end = gsa_held(allocator)->starts[pool].address + allocator->starts[pool].size_bytes;
-	gsb_lock_release(&allocator->lock);
-	return end;
-}
-
 uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	uint64_t given_bytes = 0;
@@ -141,7 +136,7 @@ uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)
 	if (idle_above(allocator, keep_bytes))
 		gsa_stitch_learn(allocator, false);
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
-		uint64_t cursor = end_of(allocator, pool);
+		uint64_t cursor = UINT64_MAX;
 
 		while ((bytes = trim_once(allocator, pool, keep_bytes, &cursor)) > 0)
 			given_bytes += bytes;

@@ -341,15 +341,14 @@ static int fence_waited(const struct gs_context *contexts, unsigned count, uint6
 
 /* An event of the whole context that is recorded after a stream's end may not cover what is queued on it. So a stream
  * that ends during a capture, of which it is no part, gets its event all the same: that breaks no capture in a relaxed
- * exchange (H9). */
+ * exchange (H9). One that ends while a context does is recorded on afterwards. */
 static int fence_ending(const struct gsa_stream *stream, uint64_t *ret_fence)
 {
 	struct gs_order_relaxed saved;
 	struct gs_context context;
 	int error = GS_E_NOT_FOUND;
 
-	if (!stream->ending || !gs_order_capturing() || is_default_stream(stream) ||
-	    gs_order_stream_captures((CUstream)(uintptr_t)stream->handle))
+	if (is_default_stream(stream) || gs_order_stream_captures((CUstream)(uintptr_t)stream->handle))
 		return GS_E_FORBIDDEN;
 	saved = gs_order_relaxed_begin();
 	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
@@ -369,8 +368,13 @@ static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t
 		return gs_context_find((CUcontext)(uintptr_t)stream->owner, &context)
 			   ? fence_waited(&context, 1, ret_fence)
 			   : GS_E_NOT_FOUND;
-	if (!gs_order_enter(&cancel))
-		return fence_ending(stream, ret_fence);
+	while (!gs_order_enter(&cancel)) {
+		if (!stream->ending)
+			return GS_E_FORBIDDEN;
+		if (gs_order_capturing())
+			return fence_ending(stream, ret_fence);
+		gs_order_await();
+	}
 	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
 		error = fence_record(&context, 1, whole ? NULL : stream, ret_fence);
 	gs_order_leave(cancel);
