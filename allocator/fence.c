@@ -53,16 +53,23 @@ static void fence_unref(struct gsa *allocator, struct gsa_fence *fence)
 	allocator->spent = fence;
 }
 
+/* A fence over all streams may not cover what is queued on one that ended before: that has a fence of its own. */
 static void fence_done(struct gsa *allocator, struct gsa_fence *fence)
 {
-	struct gsa_tag *tag = fence->tag;
+	struct gsa_tag *tag = fence->tag, *next;
+	uint64_t cover = fence->cover;
 
 	if (tag == NULL)
 		return;
-	if (tag == &allocator->streamless)
-		gsa_tags_idle(allocator, fence->cover);
-	else
-		gsa_tag_idle(allocator, tag, fence->cover);
+	if (tag != &allocator->streamless) {
+		gsa_tag_idle(allocator, tag, cover);
+		return;
+	}
+	for (; tag != NULL; tag = next) {
+		next = tag->next;
+		if (!tag->ending)
+			gsa_tag_idle(allocator, tag, cover);
+	}
 }
 
 /* Lock held; let go meanwhile. Returns the new fence, NULL when there is none; ret_error, if not NULL, says why. */
