@@ -178,6 +178,16 @@ static bool give_back(struct gsa *allocator, enum gsa_pool pool, struct gsa_hand
 /* How often the driver is asked: on a device that has nothing to do it takes some microseconds to know. */
 #define PATIENT_POLLS 32
 
+/* A stream ended and has not done what it was given: a fence over all may not cover it. ALLOCATOR lock held. */
+static bool ended_stream_works(struct gsa *allocator)
+{
+	const struct gsa_tag *tag = &gsa_held(allocator)->streamless;
+
+	while (tag != NULL && !tag->ending)
+		tag = tag->next;
+	return tag != NULL;
+}
+
 bool gsa_share_all_done(struct gsa *allocator, bool wait)
 {
 	uint64_t cover = gsa_free_serial(allocator);
@@ -192,7 +202,8 @@ bool gsa_share_all_done(struct gsa *allocator, bool wait)
 		done = allocator->ops.fence_wait(allocator->device, fence) == GS_OK;
 	allocator->ops.fence_drop(allocator->device, fence);
 	gsb_lock_acquire(&allocator->lock);
-	if (done && cover > gsa_held(allocator)->done_serial)
+	done = done && !ended_stream_works(allocator);
+	if (done && cover > allocator->done_serial)
 		allocator->done_serial = cover;
 	gsb_lock_release(&allocator->lock);
 	return done;
