@@ -33,7 +33,7 @@ void gsa_fences_drain(struct gsa *allocator)
 	struct gsa_fence *spent;
 
 	gsb_lock_acquire(&allocator->lock);
-	while ((spent = allocator->spent) != NULL) {
+	while ((spent = gsa_held(allocator)->spent) != NULL) {
 		uint64_t value = spent->value;
 
 		allocator->spent = spent->next;

@@ -78,7 +78,7 @@ void gsa_stats_reset_peak(struct gsa *allocator)
 #define RESET_PEAK(name, text) allocator->stats.name.peak = allocator->stats.name.now;
 	GSA_GAUGES(RESET_PEAK)
 #undef RESET_PEAK
-	allocator->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
+	gsa_held(allocator)->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }
 

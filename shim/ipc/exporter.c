@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
@@ -155,6 +156,7 @@ static int start(void)
 	uint64_t nonce = 0;
 	int error;
 
+	gsb_debug_assert(gsb_lock_held(&server_lock));
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce) || nonce == 0)
 		return GS_E_IO;
 	error = gs_ipc_channel_listen((uint32_t)getpid(), nonce, &server_fd);
