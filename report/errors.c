@@ -11,6 +11,7 @@ struct candidate {
 	bool computes;	/* a kernel or a graph */
 	size_t launches;
 	size_t done; /* launches of the same name that are known to have run well */
+	size_t here; /* of these, from the same line */
 	uint64_t first_ns;
 };
 
@@ -56,9 +57,19 @@ static int by_likelihood(const void *left, const void *right)
 
 	if (a->computes != b->computes)
 		return a->computes ? -1 : 1;
-	if ((a->done == 0) != (b->done == 0))
-		return a->done == 0 ? -1 : 1;
+	if ((a->here == 0) != (b->here == 0))
+		return a->here == 0 ? -1 : 1;
 	return a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
+}
+
+static void here_count(struct candidates *candidates, const struct gsr_places *places, const struct gsr_model *model,
+		       size_t row)
+{
+	uint64_t frame = gsr_places_line(places, GSR_CELL(model, launches, stack, row));
+
+	for (size_t i = 0; i < candidates->count; i++)
+		candidates->all[i].here += candidates->all[i].name == GSR_CELL(model, launches, name, row) &&
+					   candidates->all[i].frame == frame;
 }
 
 static void candidates_find(const struct gsr_places *places, const struct gsr_model *model,
@@ -84,6 +95,9 @@ static void candidates_find(const struct gsr_places *places, const struct gsr_mo
 	}
 	for (size_t i = 0; i < ret_candidates->count; i++)
 		ret_candidates->all[i].done = done[ret_candidates->all[i].name];
+	for (size_t row = 0; row < rows; row++)
+		if (named(model, row, "done"))
+			here_count(ret_candidates, places, model, row);
 	qsort(ret_candidates->all, ret_candidates->count, sizeof(struct candidate), by_likelihood);
 	free(done);
 }

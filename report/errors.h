@@ -1,5 +1,5 @@
 /* The error that stuck to a context, and the launches that may have caused it: grouped by kernel and line, the likeliest
- * first. Kernels come before copies; kernels that are not known to have ever run well in the process before those that
+ * first. Kernels come before copies; kernels that are not known to have ever run well from that line before those that
  * are; then the older ones, since the device stops at the first error. */
 #ifndef GSR_ERRORS_H
 #define GSR_ERRORS_H

@@ -1,5 +1,5 @@
 /* See sticky.h. Candidates are grouped by kernel and place. The likeliest come first: kernels before copies; those that
- * are not known to have ever run well in this process before those that are; older ones before younger ones, since the
+ * are not known to have ever run well from that place before those that are; older ones before younger ones, since the
  * device stops at the first error. */
 #include "shim/watch/sticky.h"
 
@@ -29,6 +29,7 @@ struct group {
 	uint8_t kind;
 	unsigned count;
 	unsigned done; /* launches of the same name that are known to have run well */
+	unsigned here; /* of these, from the same place */
 	uint64_t first_ns;
 };
 
@@ -73,8 +74,8 @@ static bool likelier(const struct group *a, const struct group *b)
 
 	if (a_computes != b_computes)
 		return a_computes;
-	if ((a->done == 0) != (b->done == 0))
-		return a->done == 0;
+	if ((a->here == 0) != (b->here == 0))
+		return a->here == 0;
 	return a->first_ns < b->first_ns;
 }
 
@@ -110,8 +111,10 @@ static size_t groups_make(const struct gs_launch *launches, size_t count, struct
 			group->first_ns = launches[i].time_ns;
 	}
 	for (size_t i = 0; i < count; i++)
-		for (unsigned at = 0; at < *ret_count && launches[i].state == GS_WORK_DONE; at++)
+		for (unsigned at = 0; at < *ret_count && launches[i].state == GS_WORK_DONE; at++) {
 			groups[at].done += groups[at].name == launches[i].name;
+			groups[at].here += groups[at].name == launches[i].name && groups[at].stack == launches[i].stack;
+		}
 	groups_sort(groups, *ret_count);
 	return open;
 }
