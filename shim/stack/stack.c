@@ -198,19 +198,22 @@ static uint32_t capture(struct thread *thread, const void *call_site)
 	const struct gs_python_layout *layout = NULL;
 	uint64_t attempt = count_up(&thread->captures);
 	uint32_t stack = 0;
-	bool cut = false;
+	bool cut = false, outer = false;
 
 	if ((stack_flags & GS_STACK_PYTHON) != 0)
 		layout = gs_python_layout(attempt);
 	if (layout != NULL)
 		stack = gs_python_capture(layout, &thread->python, &cut);
 	if (layout != NULL && stack_origin != NULL) {
-		if (stack == 0)
+		if (stack == 0) {
 			stack = stack_origin->outer();
-		else
+			outer = true;
+		} else {
 			stack_origin->seen(stack);
+		}
 	}
-	if ((stack_flags & GS_STACK_ALL) != 0 || ((stack_flags & GS_STACK_NATIVE) != 0 && stack == 0))
+	/* An operation of the backward pass allocates several things; only native frames tell them apart. */
+	if ((stack_flags & GS_STACK_ALL) != 0 || ((stack_flags & GS_STACK_NATIVE) != 0 && (stack == 0 || outer)))
 		stack = native_capture(thread, layout, stack, &cut);
 	else if ((stack_flags & GS_STACK_NATIVE) != 0)
 		stack = native_once(thread, layout, stack, call_site, &cut);

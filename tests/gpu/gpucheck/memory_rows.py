@@ -316,11 +316,12 @@ def dump(check):
     run = script_run(check, ["history_dump.py", str(DUMP_EVENTS + 100000)], f"history:{DUMP_EVENTS}")
     told = last_json(run)
     size = os.path.getsize(told["snapshot"])
+    # Before the snapshot is read here: a program's peak begins with that of the process that starts it.
+    seconds, peak = summary_cost(told["snapshot"])
     kept = len(Snapshot(told["snapshot"]).data["events"]["type"])
     if kept < DUMP_EVENTS:
         raise Failed(f"{kept} events instead of {DUMP_EVENTS}")
     more = kept / DUMP_EVENTS
-    seconds, peak = summary_cost(told["snapshot"])
     text = (
         f"{kept} events: written in {min(told['seconds']):.2f} s, {size / 1e6:.1f} MB ({size / kept:.1f} bytes an event); "
         f"summary {seconds:.2f} s, {peak / size:.2f}x the file in memory"
