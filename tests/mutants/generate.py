@@ -194,7 +194,8 @@ class Source:
                 self.wrap(at, end, locks[lock])
 
     def drop_keys(self):
-        member = r"\w[\w.\[\]]*(?:(?:->|\.)\w+)*(?:->|\.)(?:%s)" % FIELDS
+        index = r"(?:\[[^\[\]]*\])?"
+        member = r"\w+%s(?:(?:->|\.)\w+%s)*(?:->|\.)(?:%s)" % (index, index, FIELDS)
         start = r"(?<![\w.>\])])"
         pattern = re.compile(start + r"(%s) (==|!=) (\w[\w.>\[\]-]*)(?![\w(])" % member)
         reverse = re.compile(start + r"(\w+) (==|!=) (%s)(?![\w(>.-])" % member)
