@@ -67,6 +67,15 @@ static void stream_guess(CUstream handle, struct gs_work_stream *ret_stream)
 	ret_stream->context = gs_work_context(context);
 }
 
+/* Where the driver does not say so, too: other questions about a stream that captures end the capture. */
+static bool may_capture(CUstream handle)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	return gs_order_capturing() && (gs_driver.cuStreamIsCapturing(handle, &status) != CUDA_SUCCESS ||
+					status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
 void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream *ret_stream)
 {
 	struct gsa_stream stream;
@@ -75,7 +84,7 @@ void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream
 	memset(ret_stream, 0, sizeof(*ret_stream));
 	if (handle == NULL)
 		handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-	if (gs_order_stream_captures(handle)) {
+	if (may_capture(handle)) {
 		ret_stream->captured = true;
 		return;
 	}
