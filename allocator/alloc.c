@@ -68,7 +68,7 @@ int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct g
 	}
 	if (error == GS_E_NOT_FOUND)
 		error = gsa_reclaim_serve(allocator, &want, ret_block);
-	if (error == GS_E_NO_MEMORY) {
+	if (error == GS_E_NO_MEMORY && !request->again) {
 		gsb_lock_acquire(&allocator->lock);
 		allocator->stats.out_of_memory++;
 		gsb_lock_release(&allocator->lock);

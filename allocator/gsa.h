@@ -54,6 +54,7 @@ struct gsa_request {
 	uint64_t pool;                   /* CUmemoryPool it was asked from; 0 for legacy */
 	bool plain;                      /* a driver allocation of its own, given back to the driver when freed */
 	bool lasting;                    /* outlives its owner: never plain memory, which dies with it */
+	bool again;                      /* the same request has just failed, and was counted */
 	uint32_t stack;                  /* for the snapshot; 0 = unknown */
 	uint32_t thread;                 /* for the snapshot */
 	uint64_t time_ns;                /* for the snapshot; 0: now_ns is asked */

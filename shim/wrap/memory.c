@@ -53,8 +53,12 @@ static int alloc(const struct gs_device *device, const struct gsa_request *reque
 {
 	int error = gsa_alloc(device->allocator, request, ret_block);
 
-	if (error == GS_E_NO_MEMORY && others_may_help(device, request->size_bytes) && gs_neighbours_purge())
-		error = gsa_alloc(device->allocator, request, ret_block);
+	if (error == GS_E_NO_MEMORY && others_may_help(device, request->size_bytes) && gs_neighbours_purge()) {
+		struct gsa_request again = *request;
+
+		again.again = true;
+		error = gsa_alloc(device->allocator, &again, ret_block);
+	}
 	return error;
 }
 

@@ -83,4 +83,12 @@ oom=$(find "$folder" -name 'gpushim.*.oom.json')
 like 'out of memory: the snapshot is of the last time' "$("$BUILD/gpushim-report" summary "$oom")" 'out of memory 3 times'
 is 'out of memory: the snapshot' "$(python3 "$TOP/tests/preload/snapshot.py" get "$oom" meta reason)" oom
 like 'out of memory: its blocks' "$(python3 "$TOP/tests/preload/snapshot.py" blocks "$oom")" '^1[0-9] '
+# Another process under gpushim is asked to give back what it keeps, and a request is made again: it is one failure.
+GPUSHIM_ALLOC_CONF=snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_trigger" "$folder/until" >"$folder/other" 2>&1 &
+other=$!
+sim --memory 256M "$programs/rt_oom"
+like 'out of memory beside another process: as often' \
+	"$("$BUILD/gpushim-report" summary "$(find "$folder" -name 'gpushim.*.oom.json')")" 'out of memory 3 times'
+touch "$folder/until"
+wait $other
 done_testing

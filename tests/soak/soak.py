@@ -41,6 +41,7 @@ SETTINGS = {
     "ipc": ["vmm", "legacy"],
     "snapshot": ["exit+oom+error", "off", "exit"],
     "history": ["100000", "0", "10"],
+    "launches": ["16384", "0", "4"],
     "stacks": ["python+native", "off", "native", "all"],
     "watch": ["True", "False"],
     "graph": ["off", "auto"],
