@@ -1,5 +1,5 @@
 #!/bin/bash
-# timeout 120
+# timeout 300
 # Snapshots in the middle of a program: every N seconds, on a signal, at the peak, on request from outside.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/preload/compare.sh"
