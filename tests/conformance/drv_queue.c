@@ -8,7 +8,7 @@
 
 #define MOST 100000
 
-static volatile unsigned *gate;
+static _Atomic unsigned *gate;
 static atomic_int submitted;
 static int stopped_at;
 
