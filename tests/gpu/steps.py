@@ -2,7 +2,7 @@
 
     steps.py train|large|decode [--steps N] [--history python|all] [--turns]
 
-train: a small language model, AdamW, bf16 autocast, dropout. large: the same at a size that keeps the GPU busy. decode:
+train: a small transformer, AdamW, bf16 autocast, dropout. large: the same at a size that keeps the GPU busy. decode:
 one token at a time through 24 layers, 16 tokens a step. --history: with PyTorch's own recording of memory, for comparison.
 Prints one JSON line: milliseconds a step (median, tenth percentile, least) and a checksum of the results. --turns: as
 turns.py says."""

@@ -37,7 +37,7 @@ def script(name):
     return [sys.executable, os.path.join(ROOT, "tests", "gpu", name)]
 
 
-def library_folders():
+def folders_of_libraries():
     """Folders that may hold libcudart, libcublas and libcupti: Python's nvidia packages, then the toolkit."""
     packages = {sysconfig.get_paths()["purelib"], *site.getsitepackages(), *sys.path}
     folders = []
@@ -50,15 +50,15 @@ def library_folders():
 
 def libraries_found():
     """LD_LIBRARY_PATH for programs that need those libraries; what is there already keeps its place behind them."""
-    return {"LD_LIBRARY_PATH": ":".join(library_folders() + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")}
+    return {"LD_LIBRARY_PATH": ":".join(folders_of_libraries() + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")}
 
 
 def find_library(name):
-    for folder in library_folders():
+    for folder in folders_of_libraries():
         path = os.path.join(folder, name)
         if os.path.exists(path):
             return path
-    raise Failed(f"{name} is in none of: {' '.join(library_folders())}")
+    raise Failed(f"{name} is in none of: {' '.join(folders_of_libraries())}")
 
 
 def output_of(command):
