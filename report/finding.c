@@ -8,9 +8,8 @@
 enum weight { PROBLEM, NORMAL };
 enum needs { ANY, WAIT };
 
-/* A place belongs to what the program does again and again if it was come to this often with launches in between, and either
- * in the last part of the program or over a good part of it: otherwise it is its start, or the first round of a loop. */
-#define LOOP_CALLS 5
+/* A place belongs to what the program does again and again if it was come to often, and either in the last part of the
+ * program or over a good part of it: otherwise it is its start, or the first round of a loop. */
 #define LAST_PART(launches) ((launches) - (launches) / 3)
 #define GOOD_PART(launches) ((launches) / 4)
 
@@ -138,8 +137,8 @@ static bool in_loop(const struct gsr_model *model, const size_t *row, size_t cou
 		uint64_t first = GSR_CELL(model, waits, first_launch, row[at]);
 		uint64_t last = GSR_CELL(model, waits, last_launch, row[at]);
 
-		if (launches == 0 ? GSR_CELL(model, waits, calls, row[at]) >= LOOP_CALLS
-				  : GSR_CELL(model, waits, apart, row[at]) >= LOOP_CALLS &&
+		if (launches == 0 ? GSR_CELL(model, waits, calls, row[at]) >= GS_SNAP_LOOP_CALLS
+				  : GSR_CELL(model, waits, apart, row[at]) >= GS_SNAP_LOOP_CALLS &&
 					    (last >= LAST_PART(launches) || last - first >= GOOD_PART(launches)))
 			return true;
 	}

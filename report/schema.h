@@ -212,6 +212,9 @@ enum gs_snap_type {
 /* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
 #define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels"
 
+/* A place that the program came to less often, with launches in between, is no part of a loop: for waits. */
+#define GS_SNAP_LOOP_CALLS 5
+
 /* --- what follows from the lists --------------------------------------------------------------------------------- */
 
 /* GS_SNAP_blocks_stack and so on; GS_SNAP_blocks_COLUMNS is the number of columns. */

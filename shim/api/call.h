@@ -75,6 +75,15 @@ static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum
 		gs_wait_memory_changed();
 }
 
+/* What has become due, at the end of a call; ticks are 0 when it was not timed. The thread is inside and holds no lock. */
+static inline void gs_call_do_due(CUresult result, uint64_t ticks)
+{
+	if (__builtin_expect(gs_trigger_is_due(ticks), 0))
+		gs_trigger_fire(ticks);
+	if (__builtin_expect(result == CUDA_SUCCESS && gs_purge_is_due(ticks), 0))
+		gs_purge_look(ticks);
+}
+
 static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class,
 			       bool submits, bool to_host)
 {
@@ -88,10 +97,7 @@ static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_ca
 	if (submits)
 		gs_counter_work_end();
 	gs_call_note_wait(call, result, call_class, end_ticks - call->start_ticks);
-	if (__builtin_expect(gs_trigger_is_due(end_ticks), 0))
-		gs_trigger_fire(end_ticks);
-	if (__builtin_expect(result == CUDA_SUCCESS && gs_purge_is_due(end_ticks), 0))
-		gs_purge_look(end_ticks);
+	gs_call_do_due(result, end_ticks);
 	gs_thread.inside = 0;
 }
 

@@ -137,7 +137,7 @@ static bool something_to_tell(void)
 /* One line: where the snapshot is, and the dearest wait if there is one worth naming. */
 static void say_goodbye(const char *path)
 {
-	uint64_t elapsed_ns = gsb_os_now_ns() - gs_counter_start_ns();
+	uint64_t elapsed_ns = gsb_os_now_ns() - gs_clock_start_ns();
 	struct gs_wait wait;
 	struct gsb_text text;
 	char line[512];

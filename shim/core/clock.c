@@ -32,6 +32,24 @@ void gs_clock_init(void)
 	start_ns = gsb_os_now_ns();
 }
 
+uint64_t gs_clock_start_ns(void)
+{
+	return start_ns;
+}
+
+uint64_t gs_ticks_to_ns(uint64_t ticks)
+{
+	uint64_t passed_ticks = gs_ticks() - start_ticks;
+	uint64_t passed_ns = gsb_os_now_ns() - start_ns;
+
+	return passed_ticks == 0 ? 0 : (uint64_t)((double)ticks * (double)passed_ns / (double)passed_ticks);
+}
+
+uint64_t gs_ticks_time_ns(uint64_t ticks)
+{
+	return ticks < start_ticks ? start_ns : start_ns + gs_ticks_to_ns(ticks - start_ticks);
+}
+
 static void set(_Atomic uint64_t *word, uint64_t value)
 {
 	atomic_store_explicit(word, value, memory_order_relaxed);

@@ -21,6 +21,12 @@ extern struct gs_clock_line {
 
 /* Marks the start of time: called once, at start. */
 void gs_clock_init(void);
+uint64_t gs_clock_start_ns(void); /* CLOCK_MONOTONIC */
+
+/* A length of time, by what both clocks did since the start; 0 in the first instant. And CLOCK_MONOTONIC at those ticks, however
+ * long ago. */
+uint64_t gs_ticks_to_ns(uint64_t ticks);
+uint64_t gs_ticks_time_ns(uint64_t ticks);
 
 /* The time now, from the system; draws the line when that is due. */
 uint64_t gs_clock_look(void);

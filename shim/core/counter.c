@@ -16,7 +16,6 @@ static struct gs_counter_block shared_block;
 #define WORK_THREADS_MAX 32
 
 static pthread_key_t thread_end;
-static uint64_t start_ticks, start_ns;
 
 static void thread_ended(void *block)
 {
@@ -27,8 +26,6 @@ static void thread_ended(void *block)
 void gs_counter_init(void)
 {
 	pthread_key_create(&thread_end, thread_ended);
-	start_ticks = gs_ticks();
-	start_ns = gsb_os_now_ns();
 	atomic_store(&shared_block.owner, UINT32_MAX);
 	shared_block.next = NULL;
 	atomic_store(&all_blocks, &shared_block);
@@ -98,24 +95,6 @@ bool gs_counter_work(bool ended, uint64_t *ret_count)
 size_t gs_counter_count(void)
 {
 	return GS_FN_COUNT;
-}
-
-uint64_t gs_counter_start_ns(void)
-{
-	return start_ns;
-}
-
-uint64_t gs_ticks_to_ns(uint64_t ticks)
-{
-	uint64_t passed_ticks = gs_ticks() - start_ticks;
-	uint64_t passed_ns = gsb_os_now_ns() - start_ns;
-
-	return passed_ticks == 0 ? 0 : (uint64_t)((double)ticks * (double)passed_ns / (double)passed_ticks);
-}
-
-uint64_t gs_ticks_time_ns(uint64_t ticks)
-{
-	return ticks < start_ticks ? start_ns : start_ns + gs_ticks_to_ns(ticks - start_ticks);
 }
 
 void gs_counter_read(size_t index, struct gs_counter *ret_counter)

@@ -35,15 +35,8 @@ struct gs_counter_block *gs_counter_block_take(void);
 /* All blocks, of threads that have ended too. */
 const struct gs_counter_block *gs_counter_blocks(void);
 
-/* Marks the start of time: called once, at start. */
+/* Called once, at start. */
 void gs_counter_init(void);
-uint64_t gs_counter_start_ns(void); /* CLOCK_MONOTONIC */
-
-/* By what the time-stamp counter and CLOCK_MONOTONIC did since the start; 0 in the first instant. */
-uint64_t gs_ticks_to_ns(uint64_t ticks);
-
-/* CLOCK_MONOTONIC in nanoseconds at those ticks. */
-uint64_t gs_ticks_time_ns(uint64_t ticks);
 
 static inline struct gs_counter_block *gs_counter_block_own(void)
 {

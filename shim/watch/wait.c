@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "report/schema.h"
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
@@ -12,9 +13,6 @@
 #include "shim/watch/note.h"
 
 #define ROW_LIMIT 8192u
-
-/* What is done less often is no part of a loop. */
-#define LOOP_CALLS 5
 
 /* Polls that follow each other within this time are one wait, and a wait from this many on. */
 #define POLL_GAP_TICKS (1u << 16)
@@ -123,7 +121,7 @@ bool gs_wait_dearest(uint64_t elapsed_ns, struct gs_wait *ret_wait)
 		struct gs_wait wait;
 
 		gs_wait_read(index, &wait);
-		if (wait.stack == 0 || wait.apart < LOOP_CALLS || wait.host_ns < elapsed_ns / 100 ||
+		if (wait.stack == 0 || wait.apart < GS_SNAP_LOOP_CALLS || wait.host_ns < elapsed_ns / 100 ||
 		    (found && wait.host_ns <= ret_wait->host_ns))
 			continue;
 		*ret_wait = wait;

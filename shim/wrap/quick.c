@@ -154,8 +154,7 @@ static inline bool quick_end(const struct gs_call *call, enum gs_fn runtime_fn, 
 
 		gs_counter_add(runtime_fn, 0);
 		gs_counter_add(call->fn, end_ticks - call->start_ticks);
-		if (__builtin_expect(gs_trigger_is_due(end_ticks), 0))
-			gs_trigger_fire(end_ticks);
+		gs_call_do_due(CUDA_SUCCESS, end_ticks);
 	}
 	gs_thread.inside = 0;
 	return answered;

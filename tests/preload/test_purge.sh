@@ -13,6 +13,7 @@ held() { # held CONF ARGUMENT..: what is held in the end; pinned allocations tha
 }
 is 'after purge_ms it is given back' "$(held purge_ms:200 64 8 20000)" '0 MiB held, 1'
 is 'also with watch:off' "$(held purge_ms:200,watch:off,stacks:off,history:0 64 8 20000)" '0 MiB held, 1'
+is 'also where all calls are answered before the runtime' "$(held purge_ms:200 64 8 20000 door)" '2 MiB held, 1'
 is 'not before' "$(held purge_ms:100000 64 8 500)" '64 MiB held, '
 is 'nor with purge_ms:0' "$(held purge_ms:0 64 8 500)" '64 MiB held, '
 is 'where the device is low it is given back at once' "$(held purge_ms:0 980 8 30000)" '0 MiB held, '
