@@ -4,16 +4,17 @@
 #include <string.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
-#include "shim/core/device_ops.h"
 #include "shim/core/clock.h"
 #include "shim/core/conf.h"
+#include "shim/core/device_ops.h"
 #include "shim/core/epoch.h"
 #include "shim/core/host.h"
 #include "shim/core/order.h"
-#include "shim/base/assert.h"
+#include "shim/snap/trigger.h"
 #include "shim/watch/live.h"
 
 static struct gsb_lock device_lock = GSB_LOCK_INIT(CONTEXT);
@@ -135,6 +136,8 @@ static bool device_publish(struct gs_device *device, CUdevice ordinal)
 		if (state == 1 && ordinal >= atomic_load(&device_count))
 			atomic_store(&device_count, ordinal + 1);
 		first = state == 1;
+		if (first)
+			gs_trigger_device_used(ordinal, device->uuid);
 	}
 	gsb_lock_release(&device_lock);
 	if (first)
@@ -254,6 +257,13 @@ bool gs_device_reserves(uint64_t address)
 	return false;
 }
 
+uint64_t gs_device_trim(struct gs_device *device, bool wait)
+{
+	if (wait)
+		gsa_wait(device->allocator);
+	return gsa_trim(device->allocator, 0);
+}
+
 uint64_t gs_devices_trim(bool wait)
 {
 	uint64_t given_back = 0;
@@ -261,11 +271,8 @@ uint64_t gs_devices_trim(bool wait)
 	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
-		if (device == NULL)
-			continue;
-		if (wait)
-			gsa_wait(device->allocator);
-		given_back += gsa_trim(device->allocator, 0);
+		if (device != NULL)
+			given_back += gs_device_trim(device, wait);
 	}
 	return given_back + gs_host_trim(wait && !gs_order_capturing());
 }

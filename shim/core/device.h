@@ -61,6 +61,9 @@ bool gs_device_holds(uint64_t address);
 /* The address lies among those that some allocator has reserved for its pools, with memory or without. */
 bool gs_device_reserves(uint64_t address);
 
+/* Gives the idle memory of the device back to the driver; likewise. */
+uint64_t gs_device_trim(struct gs_device *device, bool wait);
+
 /* Gives the idle memory of all devices, and pinned host memory that is kept, back to the driver, which has none left
  * for something else (H28). wait: also what was freed and is not known to be idle yet, after waiting for it; not while a
  * capture is open. Returns the bytes given back. */

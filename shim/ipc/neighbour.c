@@ -33,9 +33,11 @@ struct entry { /* as the kernel writes it */
 struct neighbour {
 	struct gs_live_page *page;
 	uint64_t answers; /* before it was asked */
+	uint32_t rows;	  /* of its devices that are the one */
 };
 
 struct search {
+	const unsigned char *uuid;
 	struct neighbour found[NEIGHBOURS_MAX];
 	size_t count;
 	uint64_t deadline_ns;
@@ -59,21 +61,37 @@ static void walk_numbers(int folder, bool (*visit)(struct search *, const char *
 		}
 }
 
-static bool keep_page(struct search *search, int fd)
+/* 0: it does not use the device. */
+static uint32_t rows_of(const struct search *search, const struct gs_live_page *page)
+{
+	static const unsigned char unknown[16];
+	uint32_t rows = 0, count = atomic_load(&page->used_count);
+
+	if (memcmp(search->uuid, unknown, sizeof(unknown)) == 0)
+		return 0;
+	for (uint32_t row = 0; row < count && row < GS_LIVE_DEVICES_MAX; row++)
+		if (memcmp(page->used[row].uuid, search->uuid, sizeof(page->used[row].uuid)) == 0)
+			rows |= 1u << row;
+	return rows;
+}
+
+static void keep_page(struct search *search, int fd)
 {
 	struct gs_live_page *page = MAP_FAILED;
 	struct stat info;
+	uint32_t rows;
 
 	if (fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(*page))
 		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
-		return false;
-	if (page->magic != GS_LIVE_MAGIC || page->version != GS_LIVE_VERSION || page->pid != (uint32_t)search->pid) {
+		return;
+	if (page->magic != GS_LIVE_MAGIC || page->version != GS_LIVE_VERSION || page->pid != (uint32_t)search->pid ||
+	    (rows = rows_of(search, page)) == 0) {
 		munmap(page, sizeof(*page));
-		return false;
+		return;
 	}
-	search->found[search->count++] = (struct neighbour){.page = page, .answers = atomic_load(&page->answers)};
-	return true;
+	search->found[search->count++] =
+		(struct neighbour){.page = page, .answers = atomic_load(&page->answers), .rows = rows};
 }
 
 static bool look_at_file(struct search *search, const char *name)
@@ -126,6 +144,7 @@ static bool ask(struct search *search)
 	size_t answers = 0, before;
 
 	for (size_t i = 0; i < search->count; i++) {
+		atomic_fetch_or(&search->found[i].page->purge, search->found[i].rows);
 		atomic_fetch_or(&search->found[i].page->wanted, GS_LIVE_PURGE);
 		atomic_store(&search->found[i].page->due_ticks, 0);
 	}
@@ -139,11 +158,11 @@ static bool ask(struct search *search)
 	return answers > 0;
 }
 
-bool gs_neighbours_purge(void)
+bool gs_neighbours_purge(const unsigned char uuid[16])
 {
 	static _Atomic uint64_t pause_ns; /* until then it is not tried again */
 	uint64_t now_ns = gsb_os_now_ns();
-	struct search search = {.deadline_ns = now_ns + SEARCH_NS};
+	struct search search = {.uuid = uuid, .deadline_ns = now_ns + SEARCH_NS};
 	int saved_errno = errno, cancel;
 	bool answered = false;
 

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Asks all of them, and waits a moment for the first answers. True when one has given back what it could. No lock
- * held. */
-bool gs_neighbours_purge(void);
+/* Asks those that use the device with this UUID, and waits a moment for the first answers. True when one has given back what
+ * it could. No lock held. */
+bool gs_neighbours_purge(const unsigned char uuid[16]);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -181,6 +182,16 @@ static void peak_write(uint64_t now_ns)
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */
 
+static void purge(uint32_t rows)
+{
+	for (unsigned row = 0; row < GS_LIVE_DEVICES_MAX; row++) {
+		struct gs_device *device = rows >> row & 1 ? gs_device_used(page()->used[row].ordinal) : NULL;
+
+		if (device != NULL)
+			gs_device_trim(device, false);
+	}
+}
+
 static void figures_write(uint64_t now_ns)
 {
 	struct gs_live_page *to = page();
@@ -243,12 +254,23 @@ void gs_trigger_fire(uint64_t ticks)
 		page()->snapshot_error = gs_snapshot_write(GS_SNAPSHOT_AT_REQUEST, page()->snapshot_path,
 							   sizeof(page()->snapshot_path));
 	if ((wanted & GS_LIVE_PURGE) && !gs_order_capturing() && !gs_order_broken())
-		gs_devices_trim(false);
+		purge(atomic_exchange(&page()->purge, 0));
 	if (wanted & (GS_LIVE_SNAPSHOT | GS_LIVE_FIGURES | GS_LIVE_PURGE)) {
 		figures_write(now_ns);
 		atomic_fetch_add(&page()->answers, 1);
 	}
 	time_arm(gsb_os_now_ns(), gs_ticks());
+}
+
+void gs_trigger_device_used(int ordinal, const unsigned char uuid[16])
+{
+	uint32_t row = atomic_load(&page()->used_count);
+
+	if (row == GS_LIVE_DEVICES_MAX)
+		return;
+	memcpy(page()->used[row].uuid, uuid, sizeof(page()->used[row].uuid));
+	page()->used[row].ordinal = ordinal;
+	atomic_store(&page()->used_count, row + 1);
 }
 
 void gs_trigger_init(void)

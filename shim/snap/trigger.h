@@ -37,6 +37,9 @@ static inline bool gs_trigger_is_due(uint64_t ticks)
  * shared page the other two work. */
 void gs_trigger_init(void);
 
+/* The device is in use from now on; others may ask for what is free there. One caller at a time. */
+void gs_trigger_device_used(int ordinal, const unsigned char uuid[16]);
+
 /* Does what is due: from gs_call_end, with the thread inside and no lock held. ticks: of the end of the call, or 0. */
 void gs_trigger_fire(uint64_t ticks);
 

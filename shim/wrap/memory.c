@@ -53,7 +53,8 @@ static int alloc(const struct gs_device *device, const struct gsa_request *reque
 {
 	int error = gsa_alloc(device->allocator, request, ret_block);
 
-	if (error == GS_E_NO_MEMORY && others_may_help(device, request->size_bytes) && gs_neighbours_purge()) {
+	if (error == GS_E_NO_MEMORY && others_may_help(device, request->size_bytes) &&
+	    gs_neighbours_purge(device->uuid)) {
 		struct gsa_request again = *request;
 
 		again.again = true;

@@ -41,4 +41,15 @@ like 'a second process that needs it gets it by asking' \
 	"$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_want" 700 4000)" '^(never refused|refused, then served)$'
 wait $first
 is 'and the first has given it back' "$(cat "$folder/first")" '0 MiB held'
+
+# One that uses another device is not asked.
+SIM_SHARED=$folder/shared3 GPUSHIM_ALLOC_CONF=purge_ms:0,snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" \
+	"$programs/rt_purge" 600 8 5000 >"$folder/first" &
+first=$!
+sleep 1
+like 'a device that is full is no business of a process on another one' \
+	"$(SIM_SHARED=$folder/shared4 GPUSHIM_ALLOC_CONF=snapshot:off "$TOP/scripts/sim-run" --build "$BUILD" --memory 256M \
+	"$programs/rt_oom" 2>/dev/null)" 'last error 2'
+wait $first
+is 'which keeps what it has' "$(cat "$folder/first")" '600 MiB held'
 done_testing

@@ -98,11 +98,14 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice ordinal)
 static CUresult device_uuid(CUuuid *uuid, CUdevice ordinal)
 {
 	struct sim_device *device;
+	uint32_t machine;
 
 	SIM_TRY(sim_device_get(ordinal, &device));
 	if (!uuid)
 		return CUDA_ERROR_INVALID_VALUE;
-	memcpy(uuid->bytes, "gpushim-sim-GPU", 15);
+	memcpy(uuid->bytes, "gpushim-sim", 11);
+	machine = sim_share_machine();
+	memcpy(uuid->bytes + 11, &machine, sizeof(machine));
 	uuid->bytes[15] = (char)ordinal;
 	return CUDA_SUCCESS;
 }

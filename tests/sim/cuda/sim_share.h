@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+/* Tells the devices of one simulated machine from those of another: with SIM_SHARED the file, else the group of processes that
+ * a shell or timeout(1) started as one. */
+uint32_t sim_share_machine(void);
+
 /* What this process holds of the device now. */
 void sim_share_set(int ordinal, uint64_t used_bytes);
 
