@@ -101,7 +101,8 @@ static bool kind_learn(struct route *route, enum gs_quick_kind kind)
 	return false;
 }
 
-static __attribute__((noinline)) bool route_learn(struct route *route, const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
+static __attribute__((noinline)) bool route_learn(struct route *route, const struct gs_runtime *real,
+						  enum gs_quick_kind kind, CUstream handle)
 {
 	struct route learned = {.real = real, .handle = handle, .epoch = gs_epoch()};
 
@@ -117,7 +118,8 @@ static __attribute__((noinline)) bool route_learn(struct route *route, const str
 }
 
 /* Begins to answer a call: NULL where it has to enter the runtime. Followed by quick_end. */
-static inline __attribute__((always_inline)) const struct route *quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
+static inline __attribute__((always_inline)) const struct route *
+quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
 {
 	struct route *route = &routes[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % ROUTES];
 	CUcontext current = NULL;
