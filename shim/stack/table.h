@@ -1,5 +1,6 @@
 /* A growing array with a hash index, for things that are interned: items are added, never changed or removed, so their
- * numbers and addresses are stable and readers need no lock.
+ * numbers and addresses are stable and readers need no lock. (Behind its key an item may hold figures that its owner adds
+ * up, atomically.)
  *
  * Adding happens under the STACK lock, which lives here; finding and reading at any time. An item is complete before
  * the count covers it, and the count covers it before the index names it (release here, acquire there). The index
