@@ -142,6 +142,11 @@ class Turns:
         while self.answer(120).strip() != "ready":
             pass
 
+    def keep_on(self, cores):
+        """All its threads, and those that they start, run on these cores only."""
+        for thread in os.listdir(f"/proc/{self.process.pid}/task"):
+            os.sched_setaffinity(int(thread), cores)
+
     def steps(self, count):
         """Seconds of each step."""
         self.process.stdin.write(f"{count}\n")

@@ -2,6 +2,7 @@
 
 import glob
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -182,13 +183,12 @@ def python_stacks(check):
 PLAIN = {"shim": False}
 DEFAULT = {}
 TORCH = {f"torch {kind}": (["--history", kind], PLAIN) for kind in ("python", "all")}
-# Two processes of each kind that is compared: what differs between two that do the same is the noise. Words for the
-# program, named arguments of its start.
+# Several processes of each kind that is compared: what differs between those that do the same is the noise. Words for
+# the program, named arguments of its start.
+STARTS = 3
 STEP_SETTINGS = {
-    "plain": ([], PLAIN),
-    "default": ([], DEFAULT),
-    "plain again": ([], PLAIN),
-    "default again": ([], DEFAULT),
+    **{f"plain {start}": ([], PLAIN) for start in range(STARTS)},
+    **{f"default {start}": ([], DEFAULT) for start in range(STARTS)},
     "torch all": TORCH["torch all"],
 }
 EVENT_SETTINGS = {
@@ -205,8 +205,10 @@ EVENT_SETTINGS = {
 
 
 class ByTurns:
-    """A program under several settings, all alive at once: they run a few steps each by turns, so that whatever the
-    machine does hits all alike."""
+    """A program under several settings, all alive at once and, while they are measured, on the same few cores: they run a
+    few steps each by turns, so that whatever the machine does hits all alike."""
+
+    CORES = 4  # a training step has a second thread, for the backward pass
 
     def __init__(self, check, words, settings):
         self.programs = {}
@@ -214,18 +216,21 @@ class ByTurns:
             self.programs[name] = check.workplace.start(machine.script(words[0]) + words[1:] + more, **named)
 
     def measure(self, rounds, steps, warm):
-        """Setting -> median over rounds of the least step of a turn, in seconds; and of its ratio to plain's."""
+        """Setting -> median over rounds of the least step of a turn, in seconds; and of its ratio to the first one's."""
+        cores = sorted(os.sched_getaffinity(0))[-self.CORES :]
         for program in self.programs.values():
             program.ready()
             program.steps(warm)
+            program.keep_on(cores)
         turns = {name: [] for name in self.programs}
         for number in range(rounds):
             names = list(self.programs)
             for name in names if number % 2 == 0 else names[::-1]:
                 turns[name].append(min(self.programs[name].steps(steps)))
         least = {name: statistics.median(seconds) for name, seconds in turns.items()}
+        first = next(iter(turns.values()))
         ratios = {
-            name: statistics.median(ours / theirs for ours, theirs in zip(seconds, turns["plain"]))
+            name: statistics.median(ours / theirs for ours, theirs in zip(seconds, first))
             for name, seconds in turns.items()
         }
         return least, ratios
@@ -236,12 +241,15 @@ class ByTurns:
 
 
 def step_text(least, ratios):
-    cost = (ratios["default"] + ratios["default again"]) / (1 + ratios["plain again"]) - 1
-    control = abs(ratios["plain again"] - 1)
-    pair = abs(ratios["default again"] / ratios["default"] - 1)
-    return cost, max(control, pair), (
-        f"plain {least['plain'] * 1e3:.2f} ms; default {cost:+.2%} (two plain ones differ by {control:.2%}, two default "
-        f"ones by {pair:.2%}); torch all {ratios['torch all'] - 1:+.2%}"
+    """Cost as a share of the step, its noise, and both as text. The noise is that of a mean of so many starts."""
+    plain, default = ([ratios[f"{kind} {start}"] for start in range(STARTS)] for kind in ("plain", "default"))
+    middle = statistics.mean(plain)
+    cost = statistics.mean(default) / middle - 1
+    noise = math.hypot(statistics.stdev(plain), statistics.stdev(default)) / math.sqrt(STARTS)
+    return cost, noise, (
+        f"plain {least['plain 0'] * 1e3:.2f} ms; default {cost:+.2%} +- {noise:.2%} ({STARTS} starts of each; plain ones "
+        f"differ by {max(plain) - min(plain):.2%}, default ones by {max(default) - min(default):.2%}); "
+        f"torch all {ratios['torch all'] / middle - 1:+.2%}"
     )
 
 
