@@ -181,7 +181,7 @@ int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_
 		gsr_places_drop(places);
 		return GSR_UNUSABLE;
 	}
-	gsr_replay_read(model, sorts, &replay);
+	gsr_replay_read(model, sorts, gsr_part_of(options->by), &replay);
 	gsr_usage_read(model, places, categories, &replay, options->by, &usage);
 	finding.usage = &usage;
 	finding.growth = calloc(usage.count + 1, sizeof(*finding.growth));

@@ -120,14 +120,8 @@ int gsr_snapshot(const char *pid, const struct gsr_options *options)
 	if (status == 0 && page->snapshot_error != 0)
 		status = complain(pid, "it could not write the snapshot; its own standard error says why");
 	page->snapshot_path[sizeof(page->snapshot_path) - 1] = '\0';
-	if (status == 0 && options->json) {
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(object, "snapshot", page->snapshot_path);
-		gsr_json_print(object);
-	} else if (status == 0) {
-		puts(page->snapshot_path);
-	}
+	if (status == 0)
+		gsr_name_print("snapshot", page->snapshot_path, options);
 	munmap(page, sizeof(*page));
 	return status;
 }

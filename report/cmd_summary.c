@@ -365,7 +365,7 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 	if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
 	gsr_torch_read(model, &torch);
-	gsr_replay_read(model, options.sorts, &replay);
+	gsr_replay_read(model, options.sorts, GSR_PART_NONE, &replay);
 	gsr_usage_read(model, places, categories, &replay, options.by, &usage);
 	options.order = by_category.order = gsr_usage_sort(&usage, options.order);
 	gsr_usage_read(model, places, categories, &replay, GSR_BY_CATEGORY, &purposes);

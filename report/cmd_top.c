@@ -8,6 +8,7 @@ static const char *const order_texts[] = {
     [GSR_ORDER_PEAK] = "bytes alive at the peak",
     [GSR_ORDER_TOTAL] = "bytes allocated in all",
     [GSR_ORDER_COUNT] = "number of allocations",
+    [GSR_ORDER_TEMPORARY] = "number of allocations that were freed at once, before the second one after them",
 };
 
 static void sums_print(const struct gsr_usage *usage, const struct gsr_options *options)
@@ -56,7 +57,7 @@ int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_op
 		options.sorts = (1u << GSR_SORT_COUNT) - 1;
 	else if (options.sorts == 0)
 		options.sorts = gsr_sorts_default(model);
-	gsr_replay_read(model, options.sorts, &replay);
+	gsr_replay_read(model, options.sorts, gsr_part_of(options.by), &replay);
 	gsr_usage_read(model, places, categories, &replay, options.by, &usage);
 	options.order = gsr_usage_sort(&usage, options.order);
 	if (options.json) {

@@ -1,21 +1,13 @@
-/* The commands of gpushim-report. main.c holds their table. */
+/* The commands of gpushim-report. command.def is their table. */
 #ifndef GSR_COMMAND_H
 #define GSR_COMMAND_H
 
+#include "report/option.h"
 #include "report/text.h"
 #include "report/usage.h"
 
 /* Exit status of the program and of each command. */
 enum gsr_status { GSR_FINE = 0, GSR_FINDING = 1, GSR_UNUSABLE = 2 };
-
-struct gsr_options {
-	bool json;	      /* one object a line, one line a file */
-	unsigned rows;	      /* of the main table; 0 = all */
-	unsigned sorts;	      /* bits of enum gsr_sort; 0 = what fits the snapshot */
-	enum gsr_group_by by; /* how to sum up */
-	enum gsr_order order;
-	const char *categories; /* file of rules; NULL = as the snapshot's settings say */
-};
 
 /* Print one snapshot. path is for headings only. Return the status. */
 int gsr_summary(const char *path, const struct gsr_model *model, const struct gsr_options *options);
@@ -27,6 +19,9 @@ int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_
 /* Ask a running process, by its number. Return the status. */
 int gsr_live(const char *pid, const struct gsr_options *options);
 int gsr_snapshot(const char *pid, const struct gsr_options *options);
+
+/* Prints what makes a shell complete. Returns the status. */
+int gsr_completion(const char *shell, const struct gsr_options *options);
 
 /* Makes a snapshot of a ring file. Returns the status. */
 int gsr_recover(const char *path, const struct gsr_options *options);
@@ -41,6 +36,9 @@ void gsr_print_title(const char *path, const struct gsr_model *model);
  * it cannot be used, that is said, and the built-in rules serve. NULL: the options' file cannot be used, which was said. */
 struct gsr_categories *gsr_command_categories(const struct gsr_model *model, struct gsr_places *places,
 					      const struct gsr_options *options);
+
+/* The name of a file that was written: alone on a line, or as the one key of an object. */
+void gsr_name_print(const char *key, const char *name, const struct gsr_options *options);
 
 /* Prints the object on one line and drops it. */
 void gsr_json_print(cJSON *object);

@@ -9,6 +9,7 @@
 
 #include "report/check.h"
 #include "report/input.h"
+#include "report/output.h"
 #include "report/scan.h"
 #include "shim/base/err.h"
 
@@ -163,6 +164,7 @@ static int table_read(struct gsr_scan *scan, unsigned id, struct gsr_table *tabl
 			return GS_E_INVALID;
 		if (!more)
 			break;
+		gsr_progress("reading", tables[id].key, (double)(scan->at - scan->start) / (double)(scan->end - scan->start));
 		if (key_read(scan, key) != 0)
 			return GS_E_INVALID;
 		for (; column < tables[id].column_count; column++) {
@@ -373,13 +375,16 @@ int gsr_load(const char *path, struct gsr_model *ret_model)
 	const char *why;
 	char *bytes, wrong[200];
 	size_t length;
+	int error;
 
 	if (gsr_input_read(path, &bytes, &length, &why) != 0) {
 		fprintf(stderr, "gpushim-report: %s: %s\n", path, why);
 		return GS_E_IO;
 	}
 	gsr_scan_init(&scan, bytes, length);
-	if (document_read(&scan, &model) != 0) {
+	error = document_read(&scan, &model);
+	gsr_progress_end();
+	if (error != 0) {
 		fprintf(stderr, "gpushim-report: %s: %s at byte %zu\n", path, scan.error, scan.error_at);
 		free(bytes);
 		gsr_model_drop(&model);

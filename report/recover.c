@@ -385,9 +385,8 @@ int gsr_recover(const char *path, const struct gsr_options *options)
 	char *name = name_for(path);
 	int status = GSR_UNUSABLE;
 
-	(void)options;
 	if (gsr_ring_read(path, &file) == 0 && snapshot_write(name, &file) == 0) {
-		gsr_line("%s", name);
+		gsr_name_print("snapshot", name, options);
 		status = GSR_FINE;
 	}
 	gsr_ring_drop(&file);

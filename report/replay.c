@@ -15,6 +15,7 @@ const char *const gsr_sort_names[GSR_SORT_COUNT] = {
 struct reading {
 	const struct gsr_model *model;
 	unsigned sorts;
+	enum gsr_part part;
 	struct gsr_replay *replay;
 	struct gsr_map origin_of;
 	struct gsr_map alive;	  /* items, by address and sort */
@@ -40,16 +41,29 @@ static void *grown(void *array, size_t count, size_t *capacity, size_t item_byte
 	return array;
 }
 
-static uint32_t origin_get(struct reading *reading, unsigned sort, uint64_t stack, uint64_t thread)
+/* Where an allocation came from, as the snapshot says. */
+struct source {
+	unsigned sort;
+	uint64_t stack, thread, stream, size_bytes;
+};
+
+static uint32_t origin_get(struct reading *reading, const struct source *source)
 {
 	struct gsr_replay *replay = reading->replay;
-	uint64_t key = (uint64_t)sort << 60 | (thread & 0xfffffff) << 32 | stack, origin;
+	uint64_t part = reading->part == GSR_PART_STREAM ? source->stream
+			: reading->part == GSR_PART_SIZE && source->size_bytes > 0
+			    ? (uint64_t)(63 - __builtin_clzll(source->size_bytes))
+			    : 0;
+	uint64_t key = reading->part == GSR_PART_NONE ? (source->thread & 0xfffffff) << 32 | source->stack : part, origin;
+
+	key ^= (uint64_t)source->sort << 60;
 
 	if (gsr_map_find(&reading->origin_of, key, &origin))
 		return (uint32_t)origin;
 	replay->origins =
 		grown(replay->origins, replay->origin_count, &replay->origin_capacity, sizeof(*replay->origins));
-	replay->origins[replay->origin_count] = (struct gsr_origin){.sort = sort, .stack = stack, .thread = thread};
+	replay->origins[replay->origin_count] = (struct gsr_origin){
+	    .sort = source->sort, .stack = source->stack, .thread = source->thread, .part = part};
 	gsr_map_put(&reading->origin_of, key, replay->origin_count);
 	return (uint32_t)replay->origin_count++;
 }
@@ -57,8 +71,8 @@ static uint32_t origin_get(struct reading *reading, unsigned sort, uint64_t stac
 /* --- what is alive ----------------------------------------------------------------------------------------------- */
 
 struct living {
-	unsigned sort;
-	uint64_t address, size_bytes, stack, thread;
+	struct source source;
+	uint64_t address;
 	int64_t time_ns;
 };
 
@@ -66,30 +80,33 @@ struct living {
 static void live_each(struct reading *reading, void (*visit)(struct reading *reading, const struct living *living))
 {
 	const struct gsr_model *model = reading->model;
-	struct living living = {.sort = GSR_SORT_INDEX_BLOCK};
+	struct living living = {.source.sort = GSR_SORT_INDEX_BLOCK};
+	struct source *source = &living.source;
 
 	for (size_t row = 0; row < GSR_ROWS(model, blocks) && (reading->sorts & GSR_SORT_BLOCK) != 0; row++) {
 		if (strcmp(GSR_NAME(model, blocks, state, row), "live") != 0)
 			continue;
 		living.address = GSR_CELL(model, blocks, address, row);
-		living.size_bytes = GSR_CELL(model, blocks, size_bytes, row);
-		living.stack = GSR_CELL(model, blocks, stack, row);
-		living.thread = GSR_CELL(model, blocks, thread, row);
+		source->size_bytes = GSR_CELL(model, blocks, size_bytes, row);
+		source->stack = GSR_CELL(model, blocks, stack, row);
+		source->thread = GSR_CELL(model, blocks, thread, row);
+		source->stream = GSR_CELL(model, blocks, stream, row);
 		living.time_ns = (int64_t)GSR_CELL(model, blocks, time_ns, row);
 		visit(reading, &living);
 	}
 	for (size_t row = 0; row < GSR_ROWS(model, live); row++) {
 		const char *name = GSR_NAME(model, live, class, row);
 
-		living.sort = GSR_SORT_INDEX_TENSOR;
-		while (living.sort < GSR_SORT_COUNT && strcmp(name, gsr_sort_names[living.sort]) != 0)
-			living.sort++;
-		if ((reading->sorts & 1u << living.sort) == 0)
+		source->sort = GSR_SORT_INDEX_TENSOR;
+		while (source->sort < GSR_SORT_COUNT && strcmp(name, gsr_sort_names[source->sort]) != 0)
+			source->sort++;
+		if ((reading->sorts & 1u << source->sort) == 0)
 			continue;
 		living.address = GSR_CELL(model, live, address, row);
-		living.size_bytes = GSR_CELL(model, live, size_bytes, row);
-		living.stack = GSR_CELL(model, live, stack, row);
-		living.thread = GSR_CELL(model, live, thread, row);
+		source->size_bytes = GSR_CELL(model, live, size_bytes, row);
+		source->stack = GSR_CELL(model, live, stack, row);
+		source->thread = GSR_CELL(model, live, thread, row);
+		source->stream = 0;
 		living.time_ns = (int64_t)GSR_CELL(model, live, time_ns, row);
 		visit(reading, &living);
 	}
@@ -97,26 +114,20 @@ static void live_each(struct reading *reading, void (*visit)(struct reading *rea
 
 static void live_add(struct reading *reading, const struct living *living)
 {
-	uint32_t origin = origin_get(reading, living->sort, living->stack, living->thread);
+	uint32_t origin = origin_get(reading, &living->source);
 	struct gsr_use *use = &reading->replay->origins[origin].use;
 
-	use->live_bytes += living->size_bytes;
+	use->live_bytes += living->source.size_bytes;
 	use->live_count++;
 }
 
 /* --- what happened ----------------------------------------------------------------------------------------------- */
 
-/* What an event means, by the index of its name. */
-struct meaning {
-	bool alloc, free;
-	unsigned sort;
-};
-
-static struct meaning *meanings_read(const struct gsr_model *model)
+struct gsr_meaning *gsr_event_meanings(const struct gsr_model *model)
 {
 	static const struct {
 		const char *name;
-		struct meaning meaning;
+		struct gsr_meaning meaning;
 	} known[] = {
 	    {"alloc", {true, false, GSR_SORT_INDEX_BLOCK}},
 	    {"free", {false, true, GSR_SORT_INDEX_BLOCK}},
@@ -128,7 +139,7 @@ static struct meaning *meanings_read(const struct gsr_model *model)
 	    {"driver_free", {false, true, GSR_SORT_INDEX_DRIVER}},
 	};
 	const struct gsr_texts *names = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
-	struct meaning *meanings = calloc(names->count + 1, sizeof(*meanings));
+	struct gsr_meaning *meanings = calloc(names->count + 1, sizeof(*meanings));
 
 	if (meanings == NULL)
 		abort();
@@ -143,12 +154,19 @@ static struct meaning *meanings_read(const struct gsr_model *model)
 
 static void item_end(struct reading *reading, uint64_t key, uint32_t died)
 {
+	struct gsr_replay *replay = reading->replay;
+	const struct gsr_item *ended;
 	uint64_t item;
 
 	if (!gsr_map_take(&reading->alive, key, &item))
 		return;
-	reading->replay->items[item].died = died;
-	reading->alive_bytes -= reading->replay->items[item].size_bytes;
+	ended = &replay->items[item];
+	replay->items[item].died = died;
+	reading->alive_bytes -= ended->size_bytes;
+	if (ended->born > 0 && replay->item_count - 1 - item <= 1) {
+		replay->origins[ended->origin].use.temporary_bytes += ended->size_bytes;
+		replay->origins[ended->origin].use.temporary_count++;
+	}
 }
 
 static void item_begin(struct reading *reading, uint64_t key, uint64_t size_bytes, uint32_t origin, uint32_t born)
@@ -173,32 +191,34 @@ static uint64_t key_of(unsigned sort, uint64_t address)
 static void seed(struct reading *reading, const struct living *living)
 {
 	if (living->time_ns < reading->history_start_ns)
-		item_begin(reading, key_of(living->sort, living->address), living->size_bytes,
-			   origin_get(reading, living->sort, living->stack, living->thread), 0);
+		item_begin(reading, key_of(living->source.sort, living->address), living->source.size_bytes,
+			   origin_get(reading, &living->source), 0);
 }
 
 /* Returns the number of events after which most bytes were alive. */
 static uint32_t events_play(struct reading *reading)
 {
 	const struct gsr_model *model = reading->model;
-	struct meaning *meanings = meanings_read(model);
+	struct gsr_meaning *meanings = gsr_event_meanings(model);
 	uint64_t highest = reading->alive_bytes;
 	uint32_t peak = 0;
 
 	for (uint32_t row = 0; row < GSR_ROWS(model, events); row++) {
-		struct meaning meaning = meanings[GSR_CELL(model, events, type, row)];
+		struct gsr_meaning meaning = meanings[GSR_CELL(model, events, type, row)];
 		uint64_t key = key_of(meaning.sort, GSR_CELL(model, events, address, row));
 		uint64_t size_bytes = GSR_CELL(model, events, size_bytes, row);
+		struct source source;
 		uint32_t origin;
 
-		if ((reading->sorts & 1u << meaning.sort) == 0 || (!meaning.alloc && !meaning.free))
+		if ((reading->sorts & 1u << meaning.sort) == 0 || (!meaning.begins && !meaning.ends))
 			continue;
-		if (meaning.free) {
+		if (meaning.ends) {
 			item_end(reading, key, row + 1);
 			continue;
 		}
-		origin = origin_get(reading, meaning.sort, GSR_CELL(model, events, stack, row),
-				    GSR_CELL(model, events, thread, row));
+		source = (struct source){meaning.sort, GSR_CELL(model, events, stack, row),
+					 GSR_CELL(model, events, thread, row), GSR_CELL(model, events, stream, row), size_bytes};
+		origin = origin_get(reading, &source);
 		item_begin(reading, key, size_bytes, origin, row + 1);
 		reading->replay->origins[origin].use.total_bytes += size_bytes;
 		reading->replay->origins[origin].use.total_count++;
@@ -223,9 +243,10 @@ static void peak_add(struct gsr_replay *replay, uint32_t peak)
 	}
 }
 
-void gsr_replay_read(const struct gsr_model *model, unsigned sorts, struct gsr_replay *ret_replay)
+void gsr_replay_read(const struct gsr_model *model, unsigned sorts, enum gsr_part part, struct gsr_replay *ret_replay)
 {
-	struct reading reading = {.model = model, .sorts = sorts, .replay = ret_replay, .history_start_ns = INT64_MAX};
+	struct reading reading = {
+	    .model = model, .sorts = sorts, .part = part, .replay = ret_replay, .history_start_ns = INT64_MAX};
 
 	memset(ret_replay, 0, sizeof(*ret_replay));
 	ret_replay->complete = gsr_history_complete(model);
@@ -244,4 +265,18 @@ void gsr_replay_drop(struct gsr_replay *replay)
 {
 	free(replay->origins);
 	free(replay->items);
+}
+
+int64_t *gsr_event_times(const struct gsr_model *model)
+{
+	int64_t *times = malloc((GSR_ROWS(model, events) + 1) * sizeof(*times));
+	uint64_t time_ns = 0;
+
+	if (times == NULL)
+		abort();
+	for (size_t row = 0; row < GSR_ROWS(model, events); row++) {
+		time_ns += GSR_CELL(model, events, time_delta_ns, row);
+		times[row] = (int64_t)time_ns;
+	}
+	return times;
 }

@@ -1,6 +1,7 @@
 /* What became of each allocation: the events of a snapshot played again, joined with what was alive at its end.
  *
- * An item is one allocation; an origin is a (sort of memory, stack, thread) that items come from. Live figures of an
+ * An item is one allocation; an origin is a (sort of memory, stack, thread) that items come from, or a (sort, part): the stream,
+ * or the size as a power of two. Live figures of an
  * origin come from the tables of what was alive when the snapshot was written; total and peak from the events. Where the
  * history is not complete, total counts what it holds, and peak is the highest moment within it. */
 #ifndef GSR_REPLAY_H
@@ -33,11 +34,15 @@ struct gsr_use {
 	uint64_t live_bytes, live_count;
 	uint64_t peak_bytes, peak_count;   /* alive when all together were largest: they add up */
 	uint64_t total_bytes, total_count; /* allocations in the history */
+	uint64_t temporary_bytes, temporary_count; /* of these, freed before the second allocation after them */
 };
+
+enum gsr_part { GSR_PART_NONE, GSR_PART_STREAM, GSR_PART_SIZE };
 
 struct gsr_origin {
 	unsigned sort; /* index */
-	uint64_t stack, thread;
+	uint64_t stack, thread; /* with parts: of the first one */
+	uint64_t part;
 	struct gsr_use use;
 };
 
@@ -59,7 +64,17 @@ struct gsr_replay {
 };
 
 /* Ends the program when memory runs out. */
-void gsr_replay_read(const struct gsr_model *model, unsigned sorts, struct gsr_replay *ret_replay);
+void gsr_replay_read(const struct gsr_model *model, unsigned sorts, enum gsr_part part, struct gsr_replay *ret_replay);
 void gsr_replay_drop(struct gsr_replay *replay);
+
+/* When each event happened, in nanoseconds since the start. The caller frees it. */
+int64_t *gsr_event_times(const struct gsr_model *model);
+
+/* What an event does, by the index of its type's name: begins or ends memory of a sort, or neither. The caller frees it. */
+struct gsr_meaning {
+	bool begins, ends;
+	unsigned sort; /* index */
+};
+struct gsr_meaning *gsr_event_meanings(const struct gsr_model *model);
 
 #endif

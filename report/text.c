@@ -18,10 +18,10 @@ void gsr_text_init(enum gsr_color color)
 	struct winsize size;
 
 	colored = color == GSR_COLOR_ALWAYS ||
-		  (color == GSR_COLOR_AUTO && isatty(STDOUT_FILENO) && (none == NULL || none[0] == '\0'));
+		  (color == GSR_COLOR_AUTO && isatty(fileno(stdout)) && (none == NULL || none[0] == '\0'));
 	if (columns != NULL && atoi(columns) > 0)
 		width = (unsigned)atoi(columns);
-	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	else if (ioctl(fileno(stdout), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		width = size.ws_col;
 	if (width < 60)
 		width = 60;

@@ -9,6 +9,7 @@
 #define NO_GROUP UINT32_MAX
 
 struct reading {
+	const struct gsr_model *model;
 	struct gsr_places *places;
 	struct gsr_categories *categories;
 	enum gsr_group_by by;
@@ -60,6 +61,23 @@ static uint32_t group_of_stack(struct reading *reading, uint64_t stack)
 	}
 }
 
+/* "stream 7", "main (4711)", "1.0 MiB to 2.0 MiB" */
+static uint32_t group_of_part(struct reading *reading, const struct gsr_origin *origin)
+{
+	const char *name = gsr_thread_name(reading->model, origin->thread);
+	char text[GSR_CELL_BYTES], low[GSR_CELL_BYTES], high[GSR_CELL_BYTES];
+	unsigned long long number = reading->by == GSR_BY_THREAD ? origin->thread : origin->part;
+
+	if (reading->by == GSR_BY_STREAM)
+		gsr_cell(text, number != 0 ? "stream %llu" : "no stream, or not known", number);
+	else if (reading->by == GSR_BY_THREAD)
+		gsr_cell(text, name[0] != '\0' ? "thread %llu, %s" : "thread %llu", number, name);
+	else
+		gsr_cell(text, "%s to %s", gsr_bytes(low, 1ull << number),
+			 number < 63 ? gsr_bytes(high, 2ull << number) : "more");
+	return group_get(reading, number, text, 0);
+}
+
 static uint32_t group_of(struct reading *reading, const struct gsr_origin *origin)
 {
 	uint32_t *known = &reading->group_of_stack[origin->stack];
@@ -71,6 +89,8 @@ static uint32_t group_of(struct reading *reading, const struct gsr_origin *origi
 		category = gsr_category_of(reading->categories, origin->stack, origin->thread);
 		return group_get(reading, text_hash(category), category, origin->stack);
 	}
+	if (reading->by == GSR_BY_STREAM || reading->by == GSR_BY_THREAD || reading->by == GSR_BY_SIZE)
+		return group_of_part(reading, origin);
 	if (*known == NO_GROUP)
 		*known = group_of_stack(reading, origin->stack);
 	return *known;
@@ -84,13 +104,20 @@ static void use_add(struct gsr_use *to, const struct gsr_use *use)
 	to->peak_count += use->peak_count;
 	to->total_bytes += use->total_bytes;
 	to->total_count += use->total_count;
+	to->temporary_bytes += use->temporary_bytes;
+	to->temporary_count += use->temporary_count;
+}
+
+enum gsr_part gsr_part_of(enum gsr_group_by by)
+{
+	return by == GSR_BY_STREAM ? GSR_PART_STREAM : by == GSR_BY_SIZE ? GSR_PART_SIZE : GSR_PART_NONE;
 }
 
 void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_categories *categories,
 		    const struct gsr_replay *replay, enum gsr_group_by by, struct gsr_usage *ret_usage)
 {
 	size_t stacks = GSR_ROWS(model, stacks) + 1;
-	struct reading reading = {.places = places, .categories = categories, .by = by, .usage = ret_usage};
+	struct reading reading = {.model = model, .places = places, .categories = categories, .by = by, .usage = ret_usage};
 
 	memset(ret_usage, 0, sizeof(*ret_usage));
 	ret_usage->complete = replay->complete;
@@ -124,6 +151,8 @@ static uint64_t figure(const struct gsr_use *use, enum gsr_order order)
 		return use->total_bytes;
 	case GSR_ORDER_COUNT:
 		return use->total_count;
+	case GSR_ORDER_TEMPORARY:
+		return use->temporary_count;
 	default:
 		return use->live_bytes;
 	}

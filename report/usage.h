@@ -6,9 +6,9 @@
 #include "report/places.h"
 #include "report/replay.h"
 
-enum gsr_group_by { GSR_BY_LINE, GSR_BY_STACK, GSR_BY_FUNCTION, GSR_BY_CLASS, GSR_BY_CATEGORY };
+enum gsr_group_by { GSR_BY_LINE, GSR_BY_STACK, GSR_BY_FUNCTION, GSR_BY_CLASS, GSR_BY_CATEGORY, GSR_BY_STREAM, GSR_BY_THREAD, GSR_BY_SIZE };
 /* BEST: live, or peak where nothing is alive any more. */
-enum gsr_order { GSR_ORDER_BEST, GSR_ORDER_LIVE, GSR_ORDER_PEAK, GSR_ORDER_TOTAL, GSR_ORDER_COUNT };
+enum gsr_order { GSR_ORDER_BEST, GSR_ORDER_LIVE, GSR_ORDER_PEAK, GSR_ORDER_TOTAL, GSR_ORDER_COUNT, GSR_ORDER_TEMPORARY };
 
 struct gsr_group {
 	char *name;
@@ -23,6 +23,9 @@ struct gsr_usage {
 	struct gsr_group *groups;
 	uint32_t *group_of_origin; /* holds until gsr_usage_sort */
 };
+
+/* How the replay that is summed up like this has to be read. */
+enum gsr_part gsr_part_of(enum gsr_group_by by);
 
 /* categories: for GSR_BY_CATEGORY, else it may be NULL. */
 void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_categories *categories,

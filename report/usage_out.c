@@ -52,6 +52,12 @@ static const char *group_head(enum gsr_group_by by)
 		return "CLASS";
 	case GSR_BY_CATEGORY:
 		return "CATEGORY";
+	case GSR_BY_STREAM:
+		return "STREAM";
+	case GSR_BY_THREAD:
+		return "THREAD";
+	case GSR_BY_SIZE:
+		return "SIZE";
 	default:
 		return "LINE";
 	}
@@ -60,7 +66,9 @@ static const char *group_head(enum gsr_group_by by)
 void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
 		     const struct gsr_options *options)
 {
-	const char *const heads[] = {"LIVE", "%", "COUNT", "AT PEAK", "TOTAL", "ALLOCS", group_head(options->by)};
+	bool temporary = options->order == GSR_ORDER_TEMPORARY;
+	const char *const heads[] = {
+	    "LIVE", "%", "COUNT", temporary ? "TEMPORARY" : "AT PEAK", "TOTAL", "ALLOCS", group_head(options->by)};
 	struct gsr_grid *grid = gsr_grid_new(heads, 7);
 	size_t shown = rows_shown(usage, options);
 
@@ -72,7 +80,8 @@ void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, c
 		gsr_grid_row(grid, (const char *const[]){gsr_bytes(cells[0], use->live_bytes),
 							 gsr_share(cells[1], use->live_bytes, usage->sum.live_bytes),
 							 gsr_number(cells[2], use->live_count),
-							 gsr_bytes(cells[3], use->peak_bytes),
+							 temporary ? gsr_number(cells[3], use->temporary_count)
+								   : gsr_bytes(cells[3], use->peak_bytes),
 							 gsr_bytes(cells[4], use->total_bytes),
 							 gsr_number(cells[5], use->total_count), group->name});
 		if (options->by == GSR_BY_STACK)
@@ -102,6 +111,8 @@ static void use_json(cJSON *object, const struct gsr_use *use)
 	cJSON_AddNumberToObject(object, "peak_count", (double)use->peak_count);
 	cJSON_AddNumberToObject(object, "total_bytes", (double)use->total_bytes);
 	cJSON_AddNumberToObject(object, "total_count", (double)use->total_count);
+	cJSON_AddNumberToObject(object, "temporary_bytes", (double)use->temporary_bytes);
+	cJSON_AddNumberToObject(object, "temporary_count", (double)use->temporary_count);
 }
 
 cJSON *gsr_usage_json(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
@@ -137,6 +148,19 @@ void gsr_json_print(cJSON *object)
 		puts(text);
 	free(text);
 	cJSON_Delete(object);
+}
+
+void gsr_name_print(const char *key, const char *name, const struct gsr_options *options)
+{
+	cJSON *object;
+
+	if (!options->json) {
+		gsr_line("%s", name);
+		return;
+	}
+	object = cJSON_CreateObject();
+	cJSON_AddStringToObject(object, key, name);
+	gsr_json_print(object);
 }
 
 char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES])

@@ -147,7 +147,7 @@ survives("packed and a byte changed, seed %d" % SEED, [changed(generator, packed
 
 # Wrong usage.
 for arguments, wanted in (((), "no command"), (("frobnicate", "x"), 'there is no command "frobnicate"'), (("top",), "top: no file"),
-                          (("top", "--by=size", GOOD), '--by: "size" is none of live peak total count'),
+                          (("top", "--by=size", GOOD), '--by: "size" is none of live peak total count temporary'),
                           (("top", "-n", "many", GOOD), '--rows: "many" is no number of rows'),
                           (("top", "--what=block+cheese", GOOD), '--what: "cheese" is none of'),
                           (("top", "--frobnicate", GOOD), "unrecognized option")):

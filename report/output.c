@@ -1,0 +1,163 @@
+/* See output.h. A file is written under another name in its folder first. */
+#include "report/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "report/command.h"
+#include "shim/base/err.h"
+
+static struct {
+	FILE *file; /* NULL = standard output */
+	const char *path;
+	char *part; /* NULL = written in place: no regular file */
+	bool force;
+	FILE *program_stdout;
+} output;
+
+static int complain(const char *path, const char *why)
+{
+	fprintf(stderr, "gpushim-report: %s: %s\n", path, why);
+	return GS_E_IO;
+}
+
+static ssize_t packed_write(void *gz, const char *bytes, size_t length)
+{
+	return gzwrite(gz, bytes, length > 1u << 30 ? 1u << 30 : (unsigned)length);
+}
+
+static int packed_close(void *gz)
+{
+	return gzclose(gz) == Z_OK ? 0 : EOF;
+}
+
+static FILE *stream_open(int fd, bool packed)
+{
+	static const cookie_io_functions_t functions = {.write = packed_write, .close = packed_close};
+	gzFile gz;
+
+	if (!packed)
+		return fdopen(fd, "w");
+	gz = gzdopen(fd, "wb");
+	return gz != NULL ? fopencookie(gz, "w", functions) : NULL;
+}
+
+int gsr_output_open(const char *path, bool force)
+{
+	size_t length = path != NULL ? strlen(path) : 0;
+	struct stat info;
+	int fd;
+
+	if (path == NULL || strcmp(path, "-") == 0)
+		return 0;
+	output.path = path;
+	output.force = force;
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	} else if (stat(path, &info) == 0 && !force) {
+		return complain(path, "there is such a file; -f replaces it");
+	} else {
+		if (asprintf(&output.part, "%s.part%d", path, (int)getpid()) < 0)
+			abort();
+		fd = open(output.part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	}
+	output.file = fd >= 0 ? stream_open(fd, length > 3 && strcmp(path + length - 3, ".gz") == 0) : NULL;
+	if (output.file == NULL) {
+		int error = errno;
+
+		free(output.part);
+		output.part = NULL;
+		return complain(path, strerror(error));
+	}
+	output.program_stdout = stdout;
+	stdout = output.file;
+	return 0;
+}
+
+/* Gives the file its name. Without force it must not replace what came there meanwhile. */
+static int name_give(void)
+{
+	int error = 0;
+
+	if (output.force) {
+		if (rename(output.part, output.path) != 0)
+			error = errno;
+	} else if (link(output.part, output.path) == 0) {
+		unlink(output.part);
+	} else if (errno == EEXIST) {
+		error = EEXIST;
+	} else if (rename(output.part, output.path) != 0) { /* a file system without links */
+		error = errno;
+	}
+	if (error != 0) {
+		unlink(output.part);
+		complain(output.path, error == EEXIST ? "there is such a file; -f replaces it" : strerror(error));
+	}
+	return error;
+}
+
+int gsr_output_close(int status)
+{
+	bool failed = fflush(stdout) != 0 || ferror(stdout);
+
+	if (output.file != NULL) {
+		stdout = output.program_stdout;
+		failed |= fclose(output.file) != 0;
+		output.file = NULL;
+		if (output.part != NULL && (failed || status == GSR_UNUSABLE))
+			unlink(output.part);
+		else if (output.part != NULL && name_give() != 0)
+			status = GSR_UNUSABLE;
+		free(output.part);
+		output.part = NULL;
+	}
+	if (!failed)
+		return status;
+	fputs("gpushim-report: cannot write the output\n", stderr);
+	return GSR_UNUSABLE;
+}
+
+/* --- progress ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+	bool shown;
+	double start, last; /* seconds; 0 = not started */
+} progress;
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void gsr_progress(const char *what, const char *name, double share)
+{
+	double now = seconds_now();
+
+	if (progress.start == 0)
+		progress.start = progress.last = now;
+	if (now - progress.start < 0.5 || now - progress.last < 0.1 || !isatty(STDERR_FILENO))
+		return;
+	progress.last = now;
+	progress.shown = true;
+	fprintf(stderr, "\r%s %s: %.0f %%\033[K", what, name, share * 100);
+	fflush(stderr);
+}
+
+void gsr_progress_end(void)
+{
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	progress.shown = false;
+	progress.start = 0;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What all commands share: help with an example, files for the output, options that fit the command, completion."""
+
+import glob
+import gzip
+import os
+import re
+import shutil
+import subprocess
+
+import tap
+
+torch = os.path.basename(tap.snapshot("torch", 32))
+general = tap.report("--help")[1]
+commands = re.findall(r"^  ([a-z]+)  ", general, re.M)
+for command in commands:
+    status, out, err = tap.report(command, "--help")
+    tap.ok(status == 0 and not err and out.startswith("usage: gpushim-report %s " % command) and
+           "\nexample: gpushim-report %s " % command in out and max(map(len, out.splitlines()[:-1])) <= 100,
+           command + " --help: usage, width, an example", out + err)
+
+# Options that a command does not take would do nothing.
+status, out, err = tap.report("sync", "--by=live", torch)
+tap.equal((status, out, err), (2, "", "gpushim-report: sync takes no --by; gpushim-report sync --help lists what it takes\n"),
+          "an option of another command")
+
+# Files.
+plain = tap.report("top", torch)[1]
+
+
+def read(name):
+    with open(tap.path_of(name), "rb") as file:
+        return file.read()
+
+
+tap.equal(tap.report("top", "-o", "out.txt", torch), (0, "", ""), "-o prints nothing")
+tap.equal(read("out.txt").decode(), plain, "-o FILE has what would be printed")
+status, out, err = tap.report("summary", "-o", "out.txt", torch)
+tap.equal((status, out, err, read("out.txt").decode()),
+          (2, "", "gpushim-report: out.txt: there is such a file; -f replaces it\n", plain), "it is not overwritten")
+tap.equal(tap.report("summary", "-f", "-o", "out.txt", torch), (0, "", ""), "but with -f")
+tap.ok(b"held by gpushim" in read("out.txt"), "and has the new output")
+tap.report("top", "-o", "out.txt.gz", torch)
+tap.equal(gzip.decompress(read("out.txt.gz")).decode(), plain, ".gz is packed")
+tap.report("top", "-o", "none.txt", "missing.json")
+tap.equal(glob.glob(tap.path_of("none.txt*")), [], "what could not be read leaves no file")
+status, out, err = tap.report("top", "-o", "no/such/folder.txt", torch)
+tap.equal((status, out, err), (2, "", "gpushim-report: no/such/folder.txt: No such file or directory\n"), "a folder that is not there")
+tap.equal(tap.report("top", "-o", "-", torch)[1], plain, "-o - is standard output")
+tap.equal(tap.report("top", "-o", "/dev/stdout", torch)[1], plain, "a device is written in place")
+tap.equal(tap.report("top", "-o", "/dev/full", torch)[0], 2, "a full disk under -o")
+shutil.copy(tap.path_of(torch), tap.path_of("same.json"))
+tap.equal(tap.report("top", "-f", "-o", "same.json", "same.json")[0], 0, "the input itself can be replaced")
+tap.equal(read("same.json").decode(), plain.replace(torch, "same.json"), "by what was made of it")
+tap.equal(glob.glob(tap.path_of("*.part*")), [], "no parts are left")
+tap.equal(tap.report("top", "--color=always", "-o", "color.txt", torch)[0], 0, "colour can be asked for")
+tap.ok(b"\x1b" in read("color.txt") and b"\x1b" not in read("same.json"), "in a file there is none otherwise")
+
+# Completion: each shell's own parser reads it, where that shell is here.
+for shell in "bash", "zsh", "fish":
+    status, script, err = tap.report("completion", shell)
+    tap.equal((status, err, [command for command in commands if command not in script]), (0, "", []),
+              "completion %s knows all commands" % shell)
+    if shutil.which(shell) is None:
+        print("# %s is not here to read it" % shell)
+        continue
+    run = subprocess.run([shell, "-n"], input=script, text=True, capture_output=True)
+    tap.equal((run.returncode, run.stderr), (0, ""), shell + " reads it")
+
+
+def completed(*words):
+    script = tap.report("completion", "bash")[1]
+    script += "\nCOMP_WORDS=(gpushim-report %s); COMP_CWORD=%d; _gpushim_report; echo ${COMPREPLY[*]}" % (
+        " ".join("'%s'" % word for word in words), len(words))
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tap.FOLDER.name).stdout.split()
+
+
+tap.equal(completed("su"), ["summary"], "bash completes commands")
+tap.equal(completed("top", "--by", "t"), ["total", "temporary"], "values")
+tap.equal(completed("top", "--gr"), ["--group"], "options of the command")
+tap.equal(completed("sync", "--gr"), [], "and none of another one")
+tap.equal(completed("top", "same"), ["same.json"], "files")
+tap.equal(completed("completion", ""), ["bash", "zsh", "fish"], "words")
+status, out, err = tap.report("completion", "csh")
+tap.equal((status, out, err), (2, "", 'gpushim-report: completion: "csh" is none of bash zsh fish\n'), "no other shell")
+tap.done()
