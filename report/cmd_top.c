@@ -1,26 +1,11 @@
 /* gpushim-report top: the places that hold the most memory. */
-#include <string.h>
-
-#include "report/command.h"
-
-static const char *const order_texts[] = {
-    [GSR_ORDER_LIVE] = "bytes alive now",
-    [GSR_ORDER_PEAK] = "bytes alive at the peak",
-    [GSR_ORDER_TOTAL] = "bytes allocated in all",
-    [GSR_ORDER_COUNT] = "number of allocations",
-    [GSR_ORDER_TEMPORARY] = "number of allocations that were freed at once, before the second one after them",
-};
+#include "report/view.h"
 
 static void sums_print(const struct gsr_usage *usage, const struct gsr_options *options)
 {
-	char live[GSR_CELL_BYTES], count[GSR_CELL_BYTES], peak[GSR_CELL_BYTES], what[GSR_CELL_BYTES] = "";
+	char live[GSR_CELL_BYTES], count[GSR_CELL_BYTES], peak[GSR_CELL_BYTES], what[GSR_CELL_BYTES];
 
-	for (unsigned sort = 0; sort < GSR_SORT_COUNT; sort++)
-		if ((options->sorts & 1u << sort) != 0) {
-			strcat(what, what[0] != '\0' ? ", " : "");
-			strcat(what, gsr_sort_names[sort]);
-		}
-	gsr_line("%s by %s: %s in %s alive, %s at the peak%s", what, order_texts[options->order],
+	gsr_line("%s by %s: %s in %s alive, %s at the peak%s", gsr_sorts_text(options->sorts, what), gsr_order_text(options->order),
 		 gsr_bytes(live, usage->sum.live_bytes), gsr_number(count, usage->sum.live_count),
 		 gsr_bytes(peak, usage->sum.peak_bytes), usage->complete ? "" : " of the history");
 }

@@ -14,7 +14,15 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 int gsr_launch(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_sync(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_graph(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_check(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_frag(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_timeline(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+
+/* Of several files at once. Return the status. */
+int gsr_diff(char *const *words, int count, const struct gsr_options *options);
+int gsr_merge(char *const *words, int count, const struct gsr_options *options);
 
 /* Ask a running process, by its number. Return the status. */
 int gsr_live(const char *pid, const struct gsr_options *options);
@@ -25,6 +33,9 @@ int gsr_completion(const char *shell, const struct gsr_options *options);
 
 /* Makes a snapshot of a ring file. Returns the status. */
 int gsr_recover(const char *path, const struct gsr_options *options);
+
+/* The figures that check knows, for its help. */
+void gsr_check_help(void);
 
 /* "python train.py": the command line in one text, cut where it is long. */
 char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES]);
@@ -42,6 +53,9 @@ void gsr_name_print(const char *key, const char *name, const struct gsr_options 
 
 /* Prints the object on one line and drops it. */
 void gsr_json_print(cJSON *object);
+
+/* "LINE", "FUNCTION" */
+const char *gsr_group_head(enum gsr_group_by by);
 
 /* The groups, best first, as rows of a table or of JSON; at most `rows` of them. heads name the figures. */
 void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,

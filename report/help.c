@@ -55,6 +55,8 @@ static void command_print(const struct gsr_command *command)
 	for (unsigned id = 0; id < GSR_OPTION_CONF; id++)
 		if (takes(command, id))
 			option_print(&gsr_option_table[id]);
+	if (command->files == gsr_check)
+		gsr_check_help();
 	printf("\nexample: %s\n", command->example);
 }
 
@@ -85,6 +87,12 @@ void gsr_help_print(const struct gsr_command *command)
 static bool is_list(const char *argument)
 {
 	return argument != NULL && strchr(argument, '|') != NULL;
+}
+
+/* An argument that is neither one of a list nor a file. */
+static bool is_plain(const char *argument)
+{
+	return strcmp(argument, "FILE") != 0 && strcmp(argument, "FOLDER") != 0;
 }
 
 /* The words of a list, with blanks between. */
@@ -125,7 +133,7 @@ static void bash_print(void)
 			fputs(") mapfile -t COMPREPLY < <(compgen -W '", stdout);
 			list_print(option->argument);
 			puts("' -- \"$word\"); return ;;");
-		} else if (strcmp(option->argument, "N") == 0) {
+		} else if (is_plain(option->argument)) {
 			puts(") return ;;");
 		} else {
 			puts(") mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;");
@@ -175,7 +183,7 @@ static void zsh_option_print(const struct gsr_option *option)
 		list_print(argument);
 		fputs(")", stdout);
 	} else if (argument != NULL) {
-		printf(":%s:%s", option->name, strcmp(argument, "N") == 0 ? "" : "_files");
+		printf(":%s:%s", option->name, is_plain(argument) ? "" : "_files");
 	}
 	fputs("'", stdout);
 }
@@ -252,7 +260,7 @@ static void fish_print(void)
 			list_print(option->argument);
 			fputs("'", stdout);
 		} else if (option->argument != NULL) {
-			fputs(strcmp(option->argument, "N") == 0 ? " -x" : " -r", stdout);
+			fputs(is_plain(option->argument) ? " -x" : " -r", stdout);
 		}
 		printf(" -d '%s'\n", option->line);
 	}

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 		const char *words = command->words_text;
 
 		fprintf(stderr, "gpushim-report: %s: no %s\n", command->name,
-			strncmp(words, "FILE", 4) == 0 ? "file" : strncmp(words, "PID", 3) == 0 ? "process" : words);
+			strstr(words, "FILE") != NULL || strchr(words, ' ') != NULL ? "file" : strncmp(words, "PID", 3) == 0 ? "process" : words);
 		return GSR_UNUSABLE;
 	}
 	if (gsr_output_open(options.output, options.force) != 0)

@@ -144,6 +144,26 @@ static int option_read(enum gsr_option_id id, char *argument, struct gsr_options
 	case GSR_OPTION_CATEGORIES:
 		options->categories = argument;
 		return 0;
+	case GSR_OPTION_FAIL_OVER:
+		options->fail_over = argument;
+		if (gsr_quantity_read(argument, &options->fail_over_value, &options->fail_over_is_share) &&
+		    options->fail_over_value >= 0)
+			return 0;
+		fprintf(stderr, "gpushim-report: --fail-over: \"%s\" is neither a share nor an amount: 5%%, 100MiB\n", argument);
+		return -1;
+	case GSR_OPTION_LIMIT:
+		if (options->limit_count == GSR_LIMITS_MAX) {
+			fprintf(stderr, "gpushim-report: --limit: more than %d; put them into a file (--limits)\n", GSR_LIMITS_MAX);
+			return -1;
+		}
+		options->limits[options->limit_count++] = argument;
+		return 0;
+	case GSR_OPTION_LIMITS:
+		options->limits_file = argument;
+		return 0;
+	case GSR_OPTION_SVG:
+		options->svg = true;
+		return 0;
 	case GSR_OPTION_OUTPUT:
 		options->output = argument;
 		return 0;

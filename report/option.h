@@ -25,6 +25,8 @@ extern const struct gsr_option gsr_option_table[GSR_OPTION_COUNT];
 
 #define GSR_OPTIONS_COMMON (~(uint64_t)0 << GSR_OPTION_JSON)
 
+#define GSR_LIMITS_MAX 64
+
 struct gsr_options {
 	bool json;	      /* one object a line, one line a file */
 	unsigned rows;	      /* of the main table; 0 = all */
@@ -34,6 +36,13 @@ struct gsr_options {
 	const char *categories; /* file of rules; NULL = as the snapshot's settings say */
 	const char *output;	/* NULL = standard output */
 	bool force;
+	bool svg;
+	unsigned limit_count;
+	const char *limits[GSR_LIMITS_MAX];
+	const char *limits_file;
+	const char *fail_over; /* NULL = not given */
+	double fail_over_value;
+	bool fail_over_is_share;
 	enum gsr_color color;
 	uint64_t given; /* bits of enum gsr_option_id */
 };

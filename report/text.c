@@ -11,6 +11,7 @@
 
 static bool colored;
 static unsigned width = 100;
+static bool wraps; /* lines are broken to fit: not where only programs read them */
 
 void gsr_text_init(enum gsr_color color)
 {
@@ -19,12 +20,18 @@ void gsr_text_init(enum gsr_color color)
 
 	colored = color == GSR_COLOR_ALWAYS ||
 		  (color == GSR_COLOR_AUTO && isatty(fileno(stdout)) && (none == NULL || none[0] == '\0'));
+	wraps = columns != NULL || isatty(fileno(stdout));
 	if (columns != NULL && atoi(columns) > 0)
 		width = (unsigned)atoi(columns);
 	else if (ioctl(fileno(stdout), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		width = size.ws_col;
 	if (width < 60)
 		width = 60;
+}
+
+unsigned gsr_width(void)
+{
+	return width;
 }
 
 /* Takes an incomplete last character off. */
@@ -142,6 +149,36 @@ static void print_formatted(const char *format, va_list arguments)
 	free(text);
 }
 
+/* "28.0 MiB" stays together. */
+static bool is_before_unit(const char *blank)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "%", "s", "ms", "us", "ns"};
+	size_t length = strspn(blank + 1, "BKMGTPEi%nmus");
+
+	if (blank[-1] < '0' || blank[-1] > '9' || (blank[1 + length] >= 'a' && blank[1 + length] <= 'z'))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i]) == length && strncmp(units[i], blank + 1, length) == 0)
+			return true;
+	return false;
+}
+
+/* Where a text has to be broken to fit into room columns: at the last blank before, else at the first one after. */
+static char *break_find(char *text, size_t room)
+{
+	char *blank = NULL;
+	size_t column = 0;
+
+	for (char *at = text + strspn(text, " "); *at != '\0'; at++) {
+		if (*at == ' ' && !is_before_unit(at) && (blank == NULL || column <= room))
+			blank = at;
+		column += (*at & 0xc0) != 0x80;
+		if (column > room && blank != NULL)
+			return blank;
+	}
+	return NULL;
+}
+
 void gsr_heading(const char *format, ...)
 {
 	va_list arguments;
@@ -158,10 +195,24 @@ void gsr_line(const char *format, ...)
 {
 	va_list arguments;
 
+	char *text, *at, *end;
+	size_t indent;
+
 	va_start(arguments, format);
-	print_formatted(format, arguments);
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
 	va_end(arguments);
+	indent = strspn(text, " ");
+	at = text;
+	for (end = wraps ? break_find(at, width - indent) : NULL; end != NULL; end = break_find(at, width - indent - 2)) {
+		*end = '\0';
+		print_safely(at);
+		printf("\n%*s", (int)indent + 2, "");
+		at = end + 1;
+	}
+	print_safely(at);
 	putchar('\n');
+	free(text);
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */

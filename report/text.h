@@ -14,6 +14,7 @@ enum gsr_color { GSR_COLOR_AUTO, GSR_COLOR_ALWAYS, GSR_COLOR_NEVER };
 
 /* Colour on a terminal and unless NO_COLOR is set; the width is COLUMNS, the terminal's, or 100. */
 void gsr_text_init(enum gsr_color color);
+unsigned gsr_width(void);
 
 /* As snprintf, but what does not fit is cut between two characters. */
 char *gsr_cell(char text[GSR_CELL_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -25,7 +26,8 @@ char *gsr_share(char text[GSR_CELL_BYTES], uint64_t part, uint64_t whole);
 char *gsr_duration(char text[GSR_CELL_BYTES], uint64_t ns);
 char *gsr_time(char text[GSR_CELL_BYTES], uint64_t wall_ns); /* "2026-11-29 15:03:30 UTC" */
 
-/* A line in bold; a line of plain text. Both make what they print harmless and end the line. */
+/* A line in bold; a line of plain text, which goes on in the next one where it does not fit the terminal. Both make what they print
+ * harmless and end the line. */
 void gsr_heading(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gsr_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

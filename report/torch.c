@@ -4,30 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct block {
-	uint64_t start, end;
-	int64_t time_ns;
-	uint64_t stack;
-	bool is_driver; /* served by the driver: segments that PyTorch asked for during a capture */
-	bool is_torch;
-};
-
-struct blocks {
-	struct block *blocks; /* live ones, by address; also live allocations of the driver */
-	size_t count;
-};
-
 static int by_start(const void *left, const void *right)
 {
-	const struct block *a = left, *b = right;
+	const struct gsr_torch_block *a = left, *b = right;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static struct blocks blocks_read(const struct gsr_model *model)
+static struct gsr_torch_blocks blocks_read(const struct gsr_model *model)
 {
 	size_t most = GSR_ROWS(model, blocks) + GSR_ROWS(model, live) + 1;
-	struct blocks blocks = {.blocks = calloc(most, sizeof(*blocks.blocks))};
+	struct gsr_torch_blocks blocks = {.blocks = calloc(most, sizeof(*blocks.blocks))};
 
 	if (blocks.blocks == NULL)
 		abort();
@@ -37,7 +24,7 @@ static struct blocks blocks_read(const struct gsr_model *model)
 		if (strcmp(GSR_NAME(model, blocks, state, row), "live") != 0)
 			continue;
 		blocks.blocks[blocks.count++] =
-		    (struct block){.start = start,
+		    (struct gsr_torch_block){.start = start,
 				   .end = start + GSR_CELL(model, blocks, reserved_bytes, row),
 				   .time_ns = (int64_t)GSR_CELL(model, blocks, time_ns, row),
 				   .stack = GSR_CELL(model, blocks, stack, row)};
@@ -48,7 +35,7 @@ static struct blocks blocks_read(const struct gsr_model *model)
 		if (strcmp(GSR_NAME(model, live, class, row), "driver") != 0)
 			continue;
 		blocks.blocks[blocks.count++] =
-		    (struct block){.start = start,
+		    (struct gsr_torch_block){.start = start,
 				   .end = start + GSR_CELL(model, live, size_bytes, row),
 				   .time_ns = (int64_t)GSR_CELL(model, live, time_ns, row),
 				   .stack = GSR_CELL(model, live, stack, row),
@@ -58,7 +45,7 @@ static struct blocks blocks_read(const struct gsr_model *model)
 	return blocks;
 }
 
-static struct block *block_of(const struct blocks *blocks, uint64_t address)
+static struct gsr_torch_block *block_of(const struct gsr_torch_blocks *blocks, uint64_t address)
 {
 	size_t low = 0, high = blocks->count;
 
@@ -73,15 +60,15 @@ static struct block *block_of(const struct blocks *blocks, uint64_t address)
 	return low > 0 && address < blocks->blocks[low - 1].end ? &blocks->blocks[low - 1] : NULL;
 }
 
-static void mark(const struct blocks *blocks, uint64_t address, int64_t time_ns)
+static void mark(const struct gsr_torch_blocks *blocks, uint64_t address, int64_t time_ns)
 {
-	struct block *block = block_of(blocks, address);
+	struct gsr_torch_block *block = block_of(blocks, address);
 
 	if (block != NULL && time_ns >= block->time_ns)
 		block->is_torch = true;
 }
 
-static void tensors_mark(const struct gsr_model *model, const struct blocks *blocks)
+static void tensors_mark(const struct gsr_model *model, const struct gsr_torch_blocks *blocks)
 {
 	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
 	size_t tensor_alloc = gsr_name_find(types, "tensor_alloc");
@@ -98,7 +85,7 @@ static void tensors_mark(const struct gsr_model *model, const struct blocks *blo
 }
 
 /* Stacks with a frame in libc10_cuda; parents come first. */
-static void stacks_mark(const struct gsr_model *model, const struct blocks *blocks)
+static void stacks_mark(const struct gsr_model *model, const struct gsr_torch_blocks *blocks)
 {
 	bool *is_torch = calloc(GSR_ROWS(model, stacks) + 1, sizeof(*is_torch));
 
@@ -119,9 +106,18 @@ static void stacks_mark(const struct gsr_model *model, const struct blocks *bloc
 	free(is_torch);
 }
 
+struct gsr_torch_blocks gsr_torch_blocks_read(const struct gsr_model *model)
+{
+	struct gsr_torch_blocks blocks = blocks_read(model);
+
+	tensors_mark(model, &blocks);
+	stacks_mark(model, &blocks);
+	return blocks;
+}
+
 void gsr_torch_read(const struct gsr_model *model, struct gsr_torch *ret_torch)
 {
-	struct blocks blocks;
+	struct gsr_torch_blocks blocks;
 
 	memset(ret_torch, 0, sizeof(*ret_torch));
 	ret_torch->seen = gsr_live_total(model, "tensor", GS_KEY(live_totals, total_count)) > 0;
@@ -129,9 +125,7 @@ void gsr_torch_read(const struct gsr_model *model, struct gsr_torch *ret_torch)
 		return;
 	ret_torch->tensor_bytes = gsr_live_total(model, "tensor", GS_KEY(live_totals, bytes));
 	ret_torch->tensor_count = gsr_live_total(model, "tensor", GS_KEY(live_totals, count));
-	blocks = blocks_read(model);
-	tensors_mark(model, &blocks);
-	stacks_mark(model, &blocks);
+	blocks = gsr_torch_blocks_read(model);
 	for (size_t i = 0; i < blocks.count; i++) {
 		uint64_t size_bytes = blocks.blocks[i].end - blocks.blocks[i].start;
 

@@ -15,6 +15,23 @@ struct gsr_torch {
 	uint64_t outside_bytes, outside_count; /* other live blocks */
 };
 
+/* A live block of gpushim's, or live memory that the driver served. */
+struct gsr_torch_block {
+	uint64_t start, end;
+	int64_t time_ns;
+	uint64_t stack;
+	bool is_driver; /* segments that PyTorch asked for during a capture */
+	bool is_torch;
+};
+
+struct gsr_torch_blocks {
+	struct gsr_torch_block *blocks; /* by address */
+	size_t count;
+};
+
+/* The caller frees the blocks. */
+struct gsr_torch_blocks gsr_torch_blocks_read(const struct gsr_model *model);
+
 void gsr_torch_read(const struct gsr_model *model, struct gsr_torch *ret_torch);
 
 #endif

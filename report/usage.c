@@ -142,7 +142,7 @@ void gsr_usage_read(const struct gsr_model *model, struct gsr_places *places, st
 
 /* --- order ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t figure(const struct gsr_use *use, enum gsr_order order)
+uint64_t gsr_use_figure(const struct gsr_use *use, enum gsr_order order)
 {
 	switch (order) {
 	case GSR_ORDER_PEAK:
@@ -158,10 +158,29 @@ static uint64_t figure(const struct gsr_use *use, enum gsr_order order)
 	}
 }
 
+const char *gsr_order_text(enum gsr_order order)
+{
+	static const char *const texts[] = {
+	    [GSR_ORDER_BEST] = "bytes alive now",
+	    [GSR_ORDER_LIVE] = "bytes alive now",
+	    [GSR_ORDER_PEAK] = "bytes alive at the peak",
+	    [GSR_ORDER_TOTAL] = "bytes allocated in all",
+	    [GSR_ORDER_COUNT] = "number of allocations",
+	    [GSR_ORDER_TEMPORARY] = "number of allocations that were freed at once, before the second one after them",
+	};
+
+	return texts[order];
+}
+
+bool gsr_order_is_bytes(enum gsr_order order)
+{
+	return order != GSR_ORDER_COUNT && order != GSR_ORDER_TEMPORARY;
+}
+
 static int compare(const void *left, const void *right, void *order)
 {
 	const struct gsr_group *a = left, *b = right;
-	uint64_t in_a = figure(&a->use, *(enum gsr_order *)order), in_b = figure(&b->use, *(enum gsr_order *)order);
+	uint64_t in_a = gsr_use_figure(&a->use, *(enum gsr_order *)order), in_b = gsr_use_figure(&b->use, *(enum gsr_order *)order);
 
 	if (in_a != in_b)
 		return in_a > in_b ? -1 : 1;
@@ -183,7 +202,7 @@ size_t gsr_usage_shown(const struct gsr_usage *usage, enum gsr_order order)
 {
 	size_t shown = 0;
 
-	while (shown < usage->count && figure(&usage->groups[shown].use, order) > 0)
+	while (shown < usage->count && gsr_use_figure(&usage->groups[shown].use, order) > 0)
 		shown++;
 	return shown;
 }

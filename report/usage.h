@@ -37,6 +37,11 @@ enum gsr_order gsr_usage_sort(struct gsr_usage *usage, enum gsr_order order);
 /* How many groups have something to show in this order: they come first. */
 size_t gsr_usage_shown(const struct gsr_usage *usage, enum gsr_order order);
 
+/* The figure that an order goes by, its name, and whether it is of bytes. */
+uint64_t gsr_use_figure(const struct gsr_use *use, enum gsr_order order);
+const char *gsr_order_text(enum gsr_order order);
+bool gsr_order_is_bytes(enum gsr_order order);
+
 void gsr_usage_drop(struct gsr_usage *usage);
 
 #endif

@@ -41,7 +41,7 @@ static void stack_print(struct gsr_grid *grid, struct gsr_places *places, const 
 		gsr_grid_note(grid, gsr_cell(text, "thread %s", thread));
 }
 
-static const char *group_head(enum gsr_group_by by)
+const char *gsr_group_head(enum gsr_group_by by)
 {
 	switch (by) {
 	case GSR_BY_STACK:
@@ -68,7 +68,7 @@ void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, c
 {
 	bool temporary = options->order == GSR_ORDER_TEMPORARY;
 	const char *const heads[] = {
-	    "LIVE", "%", "COUNT", temporary ? "TEMPORARY" : "AT PEAK", "TOTAL", "ALLOCS", group_head(options->by)};
+	    "LIVE", "%", "COUNT", temporary ? "TEMPORARY" : "AT PEAK", "TOTAL", "ALLOCS", gsr_group_head(options->by)};
 	struct gsr_grid *grid = gsr_grid_new(heads, 7);
 	size_t shown = rows_shown(usage, options);
 

@@ -47,6 +47,25 @@ def snapshot(scene, events, first=0):
     return path
 
 
+def real(name, *command, conf="", options=()):
+    """Runs a program of tests/ on the simulated GPU, preloaded; the path of the snapshot that it leaves at its end."""
+    path = path_of(name)
+    folder = tempfile.mkdtemp(dir=FOLDER.name)
+    program = [os.path.join(BUILD, command[0]), *command[1:]]
+    environment = dict(os.environ, GPUSHIM_ALLOC_CONF="snapshot_dir:" + folder + ("," + conf if conf else ""))
+    run = subprocess.run([os.path.join(TOP, "scripts/sim-run"), "--build", BUILD, *options, *program], env=environment,
+                         cwd=folder, capture_output=True)
+    files = sorted((file for file in os.listdir(folder) if file.endswith(".json")), key=len)
+    assert run.returncode == 0 and files, run.stderr.decode()
+    os.rename(os.path.join(folder, files[0]), path)
+    return name
+
+
+def torch_real(name, *phases, **more):
+    """A program with the stand-in for PyTorch's allocator."""
+    return real(name, "tests/sim/torch/rt_torch", os.path.join(BUILD, "sim/torch/libc10_cuda.so"), *phases, **more)
+
+
 def report(*arguments, stdin=None, **environment):
     """Runs gpushim-report in FOLDER with a fixed width; status, stdout, stderr as text."""
     variables = {"PATH": os.environ["PATH"], "COLUMNS": "100", **environment}

@@ -13,15 +13,15 @@ import tap
 GOLDEN = os.path.join(tap.TOP, "tests/golden")
 
 
-def golden(name, *arguments, **environment):
+def golden(name, *arguments, status=0, **environment):
     path = os.path.join(GOLDEN, name)
-    status, out, err = tap.report(*arguments, **environment)
+    got, out, err = tap.report(*arguments, **environment)
     if os.environ.get("UPDATE"):
         with open(path, "w") as file:
             file.write(out)
     with open(path) as file:
         wanted = file.read()
-    tap.ok((status, out, err) == (0, wanted, ""), name, "status %d\n%s%s" % (status, out, err))
+    tap.ok((got, out, err) == (status, wanted, ""), name, "status %d\n%s%s" % (got, out, err))
 
 
 torch = os.path.basename(tap.snapshot("torch", 32))
@@ -42,7 +42,20 @@ golden("sync-torch-all.txt", "sync", "-n", "0", "--color=always", torch, COLUMNS
 golden("sync-none.txt", "sync", blocks)
 golden("launch-torch.txt", "launch", torch)
 golden("launch-none.txt", "launch", blocks)
+golden("timeline-torch.txt", "timeline", torch)
+golden("timeline-blocks-narrow.txt", "timeline", blocks, COLUMNS="60")
+golden("timeline-no-history.txt", "timeline", os.path.basename(tap.snapshot("blocks", 0)))
+golden("timeline.svg", "timeline", "--svg", "-n", "40", torch)
+golden("frag-torch.txt", "frag", torch)
+golden("frag-blocks.txt", "frag", blocks)
+golden("diff.txt", "diff", torch, blocks)
+golden("diff-function-total.txt", "diff", "-g", "function", "-b", "total", "--fail-over=5%", os.path.basename(tap.snapshot("torch", 16)), torch,
+       status=1)
+golden("merge.txt", "merge", torch, blocks, torch)
+golden("check.txt", "check", "-l", "peak<=10%", "-l", "leaks<=0", "-l", "waits<2s", "-l", "holes < 20 %", torch, status=1)
+golden("graph.txt", "graph", torch)
 golden("help.txt", "--help")
+golden("help-check.txt", "check", "--help")
 
 # Help for the settings comes from their table.
 with open(os.path.join(tap.TOP, "shim/core/conf.def")) as file:

@@ -1,0 +1,183 @@
+/* See series.h. */
+#include "report/series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct playing {
+	const struct gsr_view *view;
+	struct gsr_series *series;
+	int64_t *times;
+	uint32_t *begun, *ended; /* by event: an item + 1; 0 = none */
+	unsigned *part_of_group;
+	struct gsr_point now; /* the moment */
+	size_t at;	      /* span */
+};
+
+static void *or_end(void *memory)
+{
+	if (memory == NULL)
+		abort();
+	return memory;
+}
+
+/* The largest groups at the peak get parts of their own. */
+static void parts_choose(struct playing *playing)
+{
+	const struct gsr_usage *usage = &playing->view->usage;
+	struct gsr_series *series = playing->series;
+	unsigned own = usage->count <= GSR_SERIES_PARTS ? (unsigned)usage->count : GSR_SERIES_PARTS - 1;
+
+	playing->part_of_group = or_end(calloc(usage->count + 1, sizeof(unsigned)));
+	for (size_t i = 0; i < usage->count; i++)
+		playing->part_of_group[i] = GSR_SERIES_PARTS;
+	for (unsigned part = 0; part < own; part++) {
+		size_t best = usage->count;
+
+		for (size_t i = 0; i < usage->count; i++)
+			if (playing->part_of_group[i] == GSR_SERIES_PARTS &&
+			    (best == usage->count ||
+			     usage->groups[i].use.peak_bytes > usage->groups[best].use.peak_bytes))
+				best = i;
+		playing->part_of_group[best] = part;
+		series->part_names[part] = usage->groups[best].name;
+	}
+	series->part_count = own;
+	if (own == usage->count)
+		return;
+	series->part_names[own] = "the rest";
+	series->part_count = own + 1;
+	for (size_t i = 0; i < usage->count; i++)
+		if (playing->part_of_group[i] == GSR_SERIES_PARTS)
+			playing->part_of_group[i] = own;
+}
+
+static void item_count(struct playing *playing, uint32_t index, bool begins)
+{
+	const struct gsr_item *item = &playing->view->replay.items[index];
+	unsigned part = playing->part_of_group[playing->view->usage.group_of_origin[item->origin]];
+	uint64_t change = begins ? item->size_bytes : -item->size_bytes;
+
+	playing->now.live_bytes += change;
+	playing->now.part_bytes[part] += change;
+}
+
+static void span_note(struct playing *playing)
+{
+	struct gsr_point *point = &playing->series->points[playing->at];
+
+	if (playing->now.live_bytes > point->live_bytes) {
+		point->live_bytes = playing->now.live_bytes;
+		memcpy(point->part_bytes, playing->now.part_bytes, sizeof(point->part_bytes));
+	}
+	if (playing->now.held_bytes > point->held_bytes)
+		point->held_bytes = playing->now.held_bytes;
+}
+
+static void time_reach(struct playing *playing, int64_t time_ns)
+{
+	const struct gsr_series *series = playing->series;
+	double share = (double)(time_ns - series->from_ns) / (double)(series->to_ns - series->from_ns);
+	size_t span = share <= 0 ? 0 : share >= 1 ? series->count - 1 : (size_t)(share * (double)series->count);
+
+	while (playing->at < span) {
+		playing->at++;
+		span_note(playing); /* what was there at its start */
+	}
+}
+
+static void play(struct playing *playing)
+{
+	const struct gsr_model *model = &playing->view->model;
+	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
+	size_t map = gsr_name_find(types, "segment_map"), unmap = gsr_name_find(types, "segment_unmap");
+	size_t failed = gsr_name_find(types, "oom");
+	struct gsr_series *series = playing->series;
+
+	for (size_t row = 0; row < GSR_ROWS(model, events); row++) {
+		size_t type = GSR_CELL(model, events, type, row);
+
+		time_reach(playing, playing->times[row]);
+		if (playing->ended[row] != 0)
+			item_count(playing, playing->ended[row] - 1, false);
+		if (playing->begun[row] != 0)
+			item_count(playing, playing->begun[row] - 1, true);
+		if (type == map)
+			playing->now.held_bytes += GSR_CELL(model, events, size_bytes, row);
+		else if (type == unmap)
+			playing->now.held_bytes -= GSR_CELL(model, events, size_bytes, row);
+		else if (type == failed)
+			series->points[playing->at].failed = true;
+		span_note(playing);
+		if (playing->now.live_bytes > series->peak_bytes) {
+			series->peak_bytes = playing->now.live_bytes;
+			series->peak_ns = playing->times[row];
+		}
+		if (playing->now.held_bytes > series->held_peak_bytes)
+			series->held_peak_bytes = playing->now.held_bytes;
+	}
+	time_reach(playing, series->to_ns);
+}
+
+/* What was held when the history begins: what is held now, less what has come since. */
+static uint64_t held_first(const struct gsr_model *model)
+{
+	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
+	size_t map = gsr_name_find(types, "segment_map"), unmap = gsr_name_find(types, "segment_unmap");
+	int64_t held = 0;
+
+	for (size_t row = 0; row < GSR_ROWS(model, segments); row++)
+		held += (int64_t)GSR_CELL(model, segments, size_bytes, row);
+	for (size_t row = 0; row < GSR_ROWS(model, events); row++) {
+		size_t type = GSR_CELL(model, events, type, row);
+
+		held -= (type == map) * (int64_t)GSR_CELL(model, events, size_bytes, row);
+		held += (type == unmap) * (int64_t)GSR_CELL(model, events, size_bytes, row);
+	}
+	return held > 0 ? (uint64_t)held : 0;
+}
+
+void gsr_series_read(const struct gsr_view *view, size_t count, struct gsr_series *ret_series)
+{
+	const struct gsr_model *model = &view->model;
+	size_t events = GSR_ROWS(model, events);
+	struct playing playing = {.view = view, .series = ret_series, .times = gsr_event_times(model)};
+
+	memset(ret_series, 0, sizeof(*ret_series));
+	ret_series->count = count > 0 ? count : 1;
+	ret_series->points = or_end(calloc(ret_series->count, sizeof(*ret_series->points)));
+	ret_series->from_ns = events > 0 && !view->replay.complete ? playing.times[0] : 0;
+	ret_series->to_ns = (int64_t)gsr_count(model->meta, GS_KEY(meta, elapsed_ns));
+	if (events > 0 && playing.times[events - 1] > ret_series->to_ns)
+		ret_series->to_ns = playing.times[events - 1];
+	if (ret_series->to_ns <= ret_series->from_ns)
+		ret_series->to_ns = ret_series->from_ns + 1;
+	playing.begun = or_end(calloc(events + 1, sizeof(uint32_t)));
+	playing.ended = or_end(calloc(events + 1, sizeof(uint32_t)));
+	parts_choose(&playing);
+	playing.now.held_bytes = held_first(model);
+	ret_series->held_peak_bytes = playing.now.held_bytes;
+	for (size_t i = 0; i < view->replay.item_count; i++) {
+		const struct gsr_item *item = &view->replay.items[i];
+
+		if (item->born == 0)
+			item_count(&playing, (uint32_t)i, true);
+		else
+			playing.begun[item->born - 1] = (uint32_t)i + 1;
+		if (item->died != GSR_NEVER && item->died > 0)
+			playing.ended[item->died - 1] = (uint32_t)i + 1;
+	}
+	ret_series->peak_bytes = playing.now.live_bytes;
+	ret_series->peak_ns = ret_series->from_ns;
+	span_note(&playing);
+	play(&playing);
+	free(playing.begun);
+	free(playing.ended);
+	free(playing.times);
+	free(playing.part_of_group);
+}
+
+void gsr_series_drop(struct gsr_series *series)
+{
+	free(series->points);
+}
