@@ -32,6 +32,8 @@ static uint64_t limit_of(const struct gsr_model *model, const struct gsr_table *
 		break;
 	case GS_SNAP_SEGMENT:
 		return GSR_ROWS(model, segments);
+	case GS_SNAP_LOOP:
+		return GSR_ROWS(model, loops);
 	}
 	return rows > 0 ? rows : 1; /* 0 is "none", also of an empty table */
 }

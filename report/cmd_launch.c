@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/command.h"
+#include "report/steps.h"
 
 struct sum {
 	uint64_t key; /* name, or frame of the line */
@@ -163,6 +164,7 @@ static void launch_json(const char *path, const struct gsr_model *model, struct 
 	cJSON_AddNumberToObject(object, "elapsed_ns", (double)gsr_count(model->meta, GS_KEY(meta, elapsed_ns)));
 	cJSON_AddNumberToObject(object, "calls", (double)total->calls);
 	cJSON_AddNumberToObject(object, "host_ns", (double)total->host_ns);
+	cJSON_AddItemToObject(object, "steps", gsr_steps_json(model, places));
 	cJSON_AddItemToObject(object, "kernels", sums_json(model, places, false));
 	cJSON_AddItemToObject(object, "lines", sums_json(model, places, true));
 	gsr_json_print(object);
@@ -183,6 +185,7 @@ int gsr_launch(const char *path, const struct gsr_model *model, const struct gsr
 			gsr_line("no launches were recorded: nothing was launched, or it ran with launches:0 or watch:off");
 		} else {
 			total_print(model, &sums.total);
+			gsr_steps_print(model, places, options->rows);
 			sums_print(model, places, false, options);
 			sums_print(model, places, true, options);
 		}

@@ -6,6 +6,7 @@
 #include "report/command.h"
 #include "report/errors.h"
 #include "report/finding.h"
+#include "report/steps.h"
 #include "report/torch.h"
 
 static void process_print(const struct gsr_model *model)
@@ -343,6 +344,7 @@ static void summary_json(const char *path, const struct gsr_model *model, struct
 	cJSON_AddItemToObject(object, "pytorch", torch_json(torch));
 	cJSON_AddItemToObject(object, "live_totals", cJSON_Duplicate(model->live_totals, true));
 	cJSON_AddItemToObject(object, "functions", cJSON_Duplicate(model->functions, true));
+	cJSON_AddItemToObject(object, "steps", gsr_steps_json(model, places));
 	cJSON_AddItemToObject(object, "categories", purposes_json(purposes));
 	cJSON_AddItemToObject(object, "top", gsr_usage_json(places, model, usage, options));
 	gsr_json_print(object);
@@ -387,6 +389,7 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 				    torch.seen ? "tensors" : "blocks");
 			gsr_usage_print(places, model, &usage, &options);
 		}
+		gsr_steps_line(model, places);
 		waits_print(model, places);
 		functions_print(model, 8);
 		history_print(model);

@@ -11,7 +11,7 @@
 
 #define GS_SNAP_VERSION 1
 
-/* Kinds of column. NAME: index into the list "<key>_names" in the same table. STRING, FRAME, MODULE, STACK, SEGMENT:
+/* Kinds of column. NAME: index into the list "<key>_names" in the same table. STRING, FRAME, MODULE, STACK, SEGMENT, LOOP:
  * row of that section; row 0 of strings, frames, modules and stacks means "none". */
 enum gs_snap_kind {
 	GS_SNAP_COUNT,	/* integer from 0 to 2^53 */
@@ -22,7 +22,8 @@ enum gs_snap_kind {
 	GS_SNAP_FRAME,
 	GS_SNAP_MODULE,
 	GS_SNAP_STACK,
-	GS_SNAP_SEGMENT
+	GS_SNAP_SEGMENT,
+	GS_SNAP_LOOP
 };
 
 /* --- tables: X(table, key, kind, meaning) ------------------------------------------------------------------------ */
@@ -100,6 +101,45 @@ enum gs_snap_kind {
 	X(kernels, long_calls, COUNT, "calls so long that they waited: the queue was full, or code was loaded")		\
 	X(kernels, long_ns, COUNT, "host time of these")
 
+#define GS_SNAP_COLUMNS_steps(X)											\
+	X(steps, loop, LOOP, "whose round it is")			\
+	X(steps, number, COUNT, "within its loop, from 1")			\
+	X(steps, time_ns, SIGNED, "when it began")			\
+	X(steps, wall_ns, COUNT, "how long it took")			\
+	X(steps, launches, COUNT, "kernels and graphs launched")			\
+	X(steps, launch_ns, COUNT, "host time inside these launches")			\
+	X(steps, queue_ns, COUNT, "host time in launches and asynchronous copies that took long: the queue of the device was full, or code was loaded")			\
+	X(steps, waits, COUNT, "calls that wait, and copies that the host waits for")			\
+	X(steps, wait_ns, COUNT, "host time inside these")			\
+	X(steps, memory_calls, COUNT, "calls for memory that took long")			\
+	X(steps, memory_ns, COUNT, "host time inside these")			\
+	X(steps, loads, COUNT, "calls that loaded code and took long")			\
+	X(steps, load_ns, COUNT, "host time inside these")			\
+	X(steps, to_device_bytes, COUNT, "copied to the device")			\
+	X(steps, to_host_bytes, COUNT, "copied to the host")
+
+#define GS_SNAP_COLUMNS_loops(X)											\
+	X(loops, kind, NAME, "how it was found")			\
+	X(loops, name, STRING, "the kernel that begins a step; 0 = the program says when")			\
+	X(loops, stack, STACK, "where it is launched, or the program says so")			\
+	X(loops, thread, COUNT, "kernel thread id that leads")			\
+	X(loops, steps, COUNT, "steps that ended")			\
+	X(loops, wall_ns, COUNT, "time that they took")			\
+	X(loops, median_ns, COUNT, "of a step, within 3 %")			\
+	X(loops, p99_ns, COUNT, "99 of 100 steps took no longer, within 3 %")			\
+	X(loops, longest_ns, COUNT, "longest step")			\
+	X(loops, launches, COUNT, "kernels and graphs launched")			\
+	X(loops, launch_ns, COUNT, "host time inside these launches")			\
+	X(loops, queue_ns, COUNT, "host time in launches and asynchronous copies that took long: the queue of the device was full, or code was loaded")			\
+	X(loops, waits, COUNT, "calls that wait, and copies that the host waits for")			\
+	X(loops, wait_ns, COUNT, "host time inside these")			\
+	X(loops, memory_calls, COUNT, "calls for memory that took long")			\
+	X(loops, memory_ns, COUNT, "host time inside these")			\
+	X(loops, loads, COUNT, "calls that loaded code and took long")			\
+	X(loops, load_ns, COUNT, "host time inside these")			\
+	X(loops, to_device_bytes, COUNT, "copied to the device")			\
+	X(loops, to_host_bytes, COUNT, "copied to the host")
+
 #define GS_SNAP_COLUMNS_stacks(X)                                                                                      \
 	X(stacks, parent, STACK, "the caller's stack; always a smaller number")                                        \
 	X(stacks, frame, FRAME, "innermost frame")
@@ -121,7 +161,9 @@ enum gs_snap_kind {
 
 /* In the order of the file: rows may refer only to what is written later, so that a table never points at something
  * that came into being after it was written. */
-#define GS_SNAP_TABLES(X) X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(kernels) X(stacks) X(frames) X(modules)
+#define GS_SNAP_TABLES(X)                                                                                              \
+	X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(kernels) X(steps) X(loops) \
+	X(stacks) X(frames) X(modules)
 
 /* Types of the keys of objects. DECIMAL: string of decimal digits; LIST: list of texts. */
 enum gs_snap_type {
@@ -210,7 +252,7 @@ enum gs_snap_type {
 	X(errors, true)
 
 /* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
-#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels"
+#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels", "steps", "loops"
 
 /* A place that the program came to less often, with launches in between, is no part of a loop: for waits. */
 #define GS_SNAP_LOOP_CALLS 5
@@ -236,7 +278,7 @@ enum gs_snap_table {
 	    GS_SNAP_TABLE_COUNT
 };
 
-#define GS_SNAP_MAX_COLUMNS 13
+#define GS_SNAP_MAX_COLUMNS 24
 
 struct gs_snap_key {
 	const char *key;

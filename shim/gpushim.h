@@ -49,6 +49,10 @@ uint64_t gpushim_trim(int device, uint64_t keep_bytes);
  * path_bytes. Holds no lock of the allocator while writing. */
 int gpushim_snapshot(char *path, size_t path_bytes);
 
+/* A step of the program ends here, and the next one begins: a round of its training, of its decoding. Steps are found without
+ * it, but what the program says counts. To be called by one thread, once in each round; the first call begins the first step. */
+int gpushim_step(void);
+
 /* Memory in the order of a stream, for PyTorch:
  *
  *     allocator = torch.cuda.memory.CUDAPluggableAllocator("libgpushim.so", "gpushim_torch_malloc", "gpushim_torch_free")

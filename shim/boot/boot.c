@@ -35,6 +35,7 @@
 #include "shim/watch/live.h"
 #include "shim/watch/place.h"
 #include "shim/watch/ring.h"
+#include "shim/watch/step.h"
 #include "shim/watch/wait.h"
 
 _Atomic int gs_mode_now = GS_MODE_DORMANT;
@@ -184,6 +185,7 @@ static void after_fork_in_child(void)
 	gs_live_reset_locks();
 	gs_kept_reset_locks();
 	gs_proven_reset_locks();
+	gs_step_reset_locks();
 	gs_snapshot_reset_locks();
 }
 

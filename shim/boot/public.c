@@ -12,6 +12,7 @@
 #include "shim/core/thread.h"
 #include "shim/snap/snapshot.h"
 #include "shim/watch/live.h"
+#include "shim/watch/step.h"
 
 GS_EXPORT const char *gpushim_version(void)
 {
@@ -78,6 +79,18 @@ GS_EXPORT int gpushim_snapshot(char *path, size_t path_bytes)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return GS_E_NOT_FOUND;
 	return gs_snapshot_write(GS_SNAPSHOT_AT_REQUEST, path, path_bytes);
+}
+
+GS_EXPORT int gpushim_step(void)
+{
+	if (gs_mode() != GS_MODE_ACTIVE || !gs_call_timed)
+		return GS_E_NOT_FOUND;
+	if (gs_thread.inside != 0)
+		return GS_OK;
+	gs_thread.inside = 1;
+	gs_step_mark(__builtin_return_address(0));
+	gs_thread.inside = 0;
+	return GS_OK;
 }
 
 /* Makes the device current for a call of the program's; false: it has no context yet. Its context may be one that we

@@ -13,6 +13,7 @@
 
 #include "shim/api/fn.h"
 #include "shim/core/clock.h"
+#include "shim/core/figure.h"
 #include "shim/core/thread.h"
 
 struct gs_launch_log;
@@ -22,6 +23,7 @@ struct gs_counter_block {
 		_Atomic uint64_t calls;
 		_Atomic uint64_t ticks;
 	} fn[GS_FN_COUNT];
+	_Atomic uint64_t figures[GS_FIGURE_COUNT];
 	_Atomic uint64_t work_begun; /* calls that may submit work; of these, returned */
 	_Atomic uint64_t work_ended;
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
@@ -73,6 +75,13 @@ static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
 		atomic_store_explicit(&block->fn[fn].ticks,
 				      atomic_load_explicit(&block->fn[fn].ticks, memory_order_relaxed) + ticks,
 				      memory_order_relaxed);
+}
+
+static inline void gs_figure_add(enum gs_figure figure, uint64_t more)
+{
+	_Atomic uint64_t *sum = &gs_counter_block_own()->figures[figure];
+
+	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + more, memory_order_relaxed);
 }
 
 /* Reading, by any thread at any time. Index: enum gs_fn. */

@@ -139,6 +139,17 @@ static int gather_launches(struct gs_gathered *gathered, const struct gs_snapsho
 	return 0;
 }
 
+static int gather_steps(struct gs_gathered *gathered, const struct gs_snapshot_source *source)
+{
+	int settled;
+
+	do {
+		gathered->steps.count = source->step_read(gathered->steps.rows, gathered->steps.capacity);
+		settled = rows_settle(&gathered->steps);
+	} while (settled == 0);
+	return settled < 0 ? settled : 0;
+}
+
 static int gather_threads(struct gs_gathered *gathered, const struct gs_snapshot_source *source)
 {
 	int settled;
@@ -179,10 +190,12 @@ int gs_gather(struct gs_gathered *gathered, const struct gs_snapshot_source *sou
 	    .live.row_bytes = sizeof(struct gs_live),
 	    .events.row_bytes = sizeof(struct gs_event),
 	    .launches.row_bytes = sizeof(struct gs_launch),
+	    .steps.row_bytes = sizeof(struct gs_step),
 	    .threads.row_bytes = sizeof(struct gs_snapshot_thread),
 	};
 	if (gather_events(gathered, source) == 0 && gather_blocks(gathered, source) == 0 &&
-	    gather_live(gathered, source) == 0 && gather_launches(gathered, source) == 0 && gather_threads(gathered, source) == 0)
+	    gather_live(gathered, source) == 0 && gather_launches(gathered, source) == 0 &&
+	    gather_steps(gathered, source) == 0 && gather_threads(gathered, source) == 0)
 		return 0;
 	gs_gather_drop(gathered);
 	return GS_E_NO_HOST_MEMORY;
@@ -195,5 +208,6 @@ void gs_gather_drop(struct gs_gathered *gathered)
 	rows_drop(&gathered->live);
 	rows_drop(&gathered->events);
 	rows_drop(&gathered->launches);
+	rows_drop(&gathered->steps);
 	rows_drop(&gathered->threads);
 }

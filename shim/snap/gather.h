@@ -32,6 +32,7 @@ struct gs_gathered {
 	struct gs_rows live;	 /* struct gs_live */
 	struct gs_rows events;	 /* struct gs_event, oldest first */
 	struct gs_rows launches; /* struct gs_launch; those not known to be done, all of them after an error */
+	struct gs_rows steps;	 /* struct gs_step */
 	struct gs_rows threads;	 /* struct gs_snapshot_thread */
 	uint64_t events_added;	 /* since the start of the process */
 };

@@ -7,6 +7,7 @@
 #include "report/schema.h"
 #include "shim/snap/path_out.h"
 #include "shim/snap/settings_out.h"
+#include "shim/snap/step_out.h"
 #include "shim/snap/table_out.h"
 #include "shim/snap/watch_out.h"
 
@@ -538,6 +539,8 @@ void gs_render(struct gs_json *json, const char *reason, const struct gs_snapsho
 	TABLE(launches, gathered->launches.count, launches_cell, launches_names);
 	gs_waits_out(json, source);
 	gs_kernels_out(json, source);
+	gs_steps_out(json, &gathered->steps, process->start_monotonic_ns);
+	gs_loops_out(json, source);
 	TABLE(stacks, source->stack_count(), stacks_cell, NULL);
 	TABLE(frames, source->frame_count(), frames_cell, frames_names);
 	TABLE(modules, source->module_count(), modules_cell, NULL);

@@ -13,6 +13,7 @@
 #include "shim/watch/kernel.h"
 #include "shim/watch/live.h"
 #include "shim/watch/ring.h"
+#include "shim/watch/step.h"
 #include "shim/watch/sticky.h"
 #include "shim/watch/wait.h"
 
@@ -42,6 +43,11 @@ struct gs_snapshot_source {
 	/* shim/watch/kernel.h */
 	size_t (*kernel_count)(void);
 	void (*kernel_read)(size_t index, struct gs_kernel *ret_kernel);
+
+	/* shim/watch/step.h */
+	size_t (*loop_count)(void);
+	void (*loop_read)(size_t index, struct gs_loop *ret_loop);
+	size_t (*step_read)(struct gs_step *steps, size_t capacity);
 
 	/* shim/stack/stack.h */
 	size_t (*stack_count)(void);

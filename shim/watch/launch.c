@@ -15,6 +15,7 @@
 #include "shim/stack/key.h"
 #include "shim/stack/stack.h"
 #include "shim/watch/kernel.h"
+#include "shim/watch/step.h"
 
 #define SITES 2048u
 #define STREAMS 8u
@@ -38,6 +39,7 @@ struct site {
 	uint32_t name;
 	uint32_t stack;
 	struct gs_kernel_row *row; /* NULL: no room */
+	struct gs_finder_mark mark;
 };
 
 struct known_stream {
@@ -50,6 +52,9 @@ struct gs_launch_log {
 	uint64_t capacity; /* a power of two; fixed */
 	uint32_t thread;   /* whose streams are known */
 	struct known_stream streams[STREAMS];
+	struct gs_finder finder;
+	uint64_t newest_key;   /* of the launch before, and waits of the thread by then */
+	uint64_t newest_waits;
 	struct site sites[SITES];
 	_Atomic uint64_t end; /* entries ever written */
 	struct entry entries[];
@@ -210,7 +215,7 @@ static uint32_t kernel_name(const void *function)
 	return gs_string_intern(chars);
 }
 
-static const struct site *site_find(struct gs_launch_log *log, const struct gs_call *call, enum gs_work_kind kind,
+static struct site *site_find(struct gs_launch_log *log, const struct gs_call *call, enum gs_work_kind kind,
 				    const void *function)
 {
 	const void *caller = gs_thread.caller != NULL ? gs_thread.caller : call->caller;
@@ -227,20 +232,41 @@ static const struct site *site_find(struct gs_launch_log *log, const struct gs_c
 	site->name = function != NULL ? kernel_name(function) : gs_string_intern(gs_fn_info[call->fn].symbol);
 	site->stack = gs_stack_capture(caller);
 	site->row = gs_kernel_row(kind, site->name, site->stack);
+	site->mark = (struct gs_finder_mark){0};
 	site->key = key;
 	return site;
 }
 _Static_assert(SITES == 1u << (64 - 53), "a key has its place by its highest bits");
+
+/* --- steps ------------------------------------------------------------------------------------------------------- */
+
+/* A kernel launched from one place again and again is one launch to the finder, unless the host waits in between. */
+static inline void step_look(struct gs_launch_log *log, struct site *site, uint64_t begin_ticks, uint64_t taken)
+{
+	uint64_t waits = atomic_load_explicit(&gs_counter_block_own()->figures[GS_FIGURE_WAITS], memory_order_relaxed);
+
+	if ((log->newest_key != site->key || log->newest_waits != waits) &&
+	    !atomic_load_explicit(&gs_steps_marked, memory_order_relaxed)) {
+		enum gs_found found = gs_finder_see(&log->finder, &site->mark, site->key);
+
+		log->newest_key = site->key;
+		log->newest_waits = waits;
+		if (__builtin_expect(found != GS_FOUND_NOTHING, 0))
+			gs_step_found(found, site->name, site->stack, site->mark.anchor, begin_ticks);
+	}
+	gs_figure_add(GS_FIGURE_LAUNCHES, 1);
+	gs_figure_add(GS_FIGURE_LAUNCH, taken);
+}
 
 /* --- the log ----------------------------------------------------------------------------------------------------- */
 
 void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *function, CUstream handle, CUresult result)
 {
 	struct gs_launch_log *log;
-	uint64_t ticks = gs_ticks(), end;
+	uint64_t ticks = gs_ticks(), taken, end;
 	uint32_t how = (uint32_t)kind << KIND_SHIFT;
 	struct gs_work_stream stream;
-	const struct site *site;
+	struct site *site;
 	struct entry *entry;
 
 	if (call->start_ticks != 0)
@@ -252,8 +278,11 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 	else
 		stream = (struct gs_work_stream){.id = 0};
 	site = site_find(log, call, kind, function);
+	taken = call->start_ticks != 0 ? ticks - call->start_ticks : 0;
+	if (kind <= GS_WORK_GRAPH && stream.id != 0)
+		step_look(log, site, ticks - taken, taken);
 	if (site->row != NULL)
-		gs_kernel_add(site->row, call->start_ticks != 0 ? ticks - call->start_ticks : 0);
+		gs_kernel_add(site->row, taken);
 	how |= (log->thread & THREAD_MASK) | (stream.blocking ? BLOCKING : 0) | (stream.captured ? CAPTURED : 0) |
 	       (result != CUDA_SUCCESS ? REFUSED : 0);
 	end = atomic_load_explicit(&log->end, memory_order_relaxed);

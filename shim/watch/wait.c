@@ -221,11 +221,39 @@ void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy)
 		call->start_ticks = gs_ticks();
 }
 
+/* What it was for the step: a wait, a full queue, memory, code. */
+static void figures_add(enum gs_call_class call_class, const struct gs_wait_call *what, uint64_t ticks)
+{
+	bool is_long = ticks >= GS_WAIT_SHORT_TICKS;
+
+	if (what->size_bytes != 0 && what->way == GS_COPY_TO_DEVICE)
+		gs_figure_add(GS_FIGURE_TO_DEVICE, what->size_bytes);
+	else if (what->size_bytes != 0 && what->way == GS_COPY_TO_HOST)
+		gs_figure_add(GS_FIGURE_TO_HOST, what->size_bytes);
+	if (call_class == GS_CLASS_SYNC || call_class == GS_CLASS_COPY || call_class == GS_CLASS_POLL ||
+	    (is_long && (call_class == GS_CLASS_SET ||
+			 (call_class == GS_CLASS_COPY_ASYNC && what->memory == GS_HOST_MEMORY_PAGEABLE)))) {
+		gs_figure_add(GS_FIGURE_WAITS, 1);
+		gs_figure_add(GS_FIGURE_WAIT, ticks);
+	} else if (is_long && (call_class == GS_CLASS_LAUNCH || call_class == GS_CLASS_GRAPH_LAUNCH ||
+			       call_class == GS_CLASS_COPY_ASYNC)) {
+		gs_figure_add(GS_FIGURE_QUEUE, ticks);
+	} else if (is_long && call_class == GS_CLASS_MODULE) {
+		gs_figure_add(GS_FIGURE_LOADS, 1);
+		gs_figure_add(GS_FIGURE_LOAD, ticks);
+	} else if (is_long && (call_class == GS_CLASS_ALLOC || call_class == GS_CLASS_FREE ||
+			       call_class == GS_CLASS_HOST_ALLOC || call_class == GS_CLASS_HOST_FREE)) {
+		gs_figure_add(GS_FIGURE_MEMORY_CALLS, 1);
+		gs_figure_add(GS_FIGURE_MEMORY, ticks);
+	}
+}
+
 void gs_wait_ended(struct gs_call *call, uint64_t ticks)
 {
 	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS)
 		call->wait.stack = gs_note_stack(call);
 	row_add(call->fn, &call->wait, call->wait.stack, ticks);
+	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
 }
 
 void gs_wait_polled(struct gs_call *call, bool done)
@@ -244,6 +272,7 @@ void gs_wait_polled(struct gs_call *call, bool done)
 	if (polls->count >= POLL_LEAST) {
 		call->wait = (struct gs_wait_call){0};
 		row_add(call->fn, &call->wait, gs_note_stack(call), now - polls->first_ticks);
+		figures_add(GS_CLASS_POLL, &call->wait, now - polls->first_ticks);
 	}
 	polls->count = 0;
 }

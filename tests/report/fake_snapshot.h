@@ -392,6 +392,39 @@ static void fake_kernel_read(size_t index, struct gs_kernel *ret)
 	*ret = kernels[index];
 }
 
+/* With PyTorch: training, its layers, and a step that took long because memory was asked for. */
+static size_t fake_loop_count(void)
+{
+	return fake.scene == FAKE_TORCH ? 2 : 0;
+}
+
+static void fake_loop_read(size_t index, struct gs_loop *ret)
+{
+	static const struct gs_loop loops[] = {
+		{GS_LOOP_FOUND, S_LONG_KERNEL, 3, 4711, 300, 12000000000, 38000000, 60000000, 900000000,
+		 {120000, 384000000, 32000000, 600, 2900000000, 2, 860000000, 1, 300000, 20 * 64 * MIB, 1200}},
+		{GS_LOOP_INNER, S_GOOD_KERNEL, 3, 4711, 24, 1000000, 40000, 50000, 60000, {0}},
+	};
+
+	*ret = loops[index];
+}
+
+static size_t fake_step_read(struct gs_step *steps, size_t capacity)
+{
+	size_t count = fake.scene == FAKE_TORCH ? 20 : 0;
+
+	for (size_t i = 0; i < count && i < capacity; i++)
+		steps[i] = (struct gs_step){
+			.loop = 0,
+			.number = i == 0 ? 7 : 280 + i,
+			.begin_ns = FAKE_START_NS + 40000000 * (i == 0 ? 7 : 280 + i),
+			.wall_ns = i == 0 ? 900000000 : 38000000 + 10000 * i,
+			.figures = {i == 0 ? 420 : 400, 1280000, 100000, 2, 9600000, i == 0 ? 2 : 0, i == 0 ? 860000000 : 0,
+				    0, 0, 4 * MIB, 4},
+		};
+	return count;
+}
+
 static size_t fake_counter_count(void)
 {
 	return 4;
@@ -453,6 +486,9 @@ static const struct gs_snapshot_source fake_source = {
     .wait_read = fake_wait_read,
     .kernel_count = fake_kernel_count,
     .kernel_read = fake_kernel_read,
+    .loop_count = fake_loop_count,
+    .loop_read = fake_loop_read,
+    .step_read = fake_step_read,
     .stack_count = fake_stack_count,
     .frame_count = fake_frame_count,
     .string_count = fake_string_count,

@@ -88,6 +88,11 @@ launch = json.loads(tap.report("launch", "--json", torch)[1])
 tap.equal((launch["calls"], launch["host_ns"], [(row["name"], row["calls"]) for row in launch["lines"]]),
           (120000, 384000000, [("net/model.py:41 in forward", 110000), ("train.py:17 in load", 10000)]),
           "launch --json: launches, and lines")
+steps = launch["steps"]
+tap.equal([(loop["kind"], loop["steps"], loop["median_ns"], loop["typical"]["launches"]) for loop in steps],
+          [("found", 300, 38000000, 400)], "launch --json: steps")
+tap.equal([(step["number"], step["differs"]) for step in steps[0]["long"]],
+          [(7, "20 more launches, 1.28 ms; 2 slow calls for memory, 860.00 ms")], "launch --json: a long step, and why")
 sync = json.loads(tap.report("sync", "--json", torch)[1])
 tap.equal([(f["kind"], f["problem"], f["place"], f["calls"], f["host_ns"]) for f in sync["findings"]],
           [("value", True, "net/model.py:41 in forward", 300, 2502400000),
