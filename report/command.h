@@ -22,6 +22,7 @@ int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_
 
 /* Of several files at once. Return the status. */
 int gsr_diff(char *const *words, int count, const struct gsr_options *options);
+int gsr_export(char *const *words, int count, const struct gsr_options *options);
 int gsr_merge(char *const *words, int count, const struct gsr_options *options);
 
 /* Ask a running process, by its number. Return the status. */
@@ -34,8 +35,9 @@ int gsr_completion(const char *shell, const struct gsr_options *options);
 /* Makes a snapshot of a ring file. Returns the status. */
 int gsr_recover(const char *path, const struct gsr_options *options);
 
-/* The figures that check knows, for its help. */
+/* For help and completion: the figures that check knows, the formats that export knows. */
 void gsr_check_help(void);
+void gsr_export_help(void);
 
 /* "python train.py": the command line in one text, cut where it is long. */
 char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES]);

@@ -57,6 +57,8 @@ static void command_print(const struct gsr_command *command)
 			option_print(&gsr_option_table[id]);
 	if (command->files == gsr_check)
 		gsr_check_help();
+	if (command->all == gsr_export)
+		gsr_export_help();
 	printf("\nexample: %s\n", command->example);
 }
 

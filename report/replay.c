@@ -176,7 +176,7 @@ static void item_begin(struct reading *reading, uint64_t key, uint64_t size_byte
 	/* an address that is alive already: its end was not seen */
 	item_end(reading, key, born);
 	replay->items = grown(replay->items, replay->item_count, &replay->item_capacity, sizeof(*replay->items));
-	replay->items[replay->item_count] = (struct gsr_item){size_bytes, origin, born, GSR_NEVER};
+	replay->items[replay->item_count] = (struct gsr_item){size_bytes, key, origin, born, GSR_NEVER};
 	gsr_map_put(&reading->alive, key, replay->item_count++);
 	reading->alive_bytes += size_bytes;
 }
@@ -279,4 +279,26 @@ int64_t *gsr_event_times(const struct gsr_model *model)
 		times[row] = (int64_t)time_ns;
 	}
 	return times;
+}
+
+void gsr_steps_read(const struct gsr_replay *replay, size_t event_count, struct gsr_steps *ret_steps)
+{
+	ret_steps->begun = calloc(event_count + 1, sizeof(*ret_steps->begun));
+	ret_steps->ended = calloc(event_count + 1, sizeof(*ret_steps->ended));
+	if (ret_steps->begun == NULL || ret_steps->ended == NULL)
+		abort();
+	for (size_t i = 0; i < replay->item_count; i++) {
+		const struct gsr_item *item = &replay->items[i];
+
+		if (item->born > 0)
+			ret_steps->begun[item->born - 1] = (uint32_t)i + 1;
+		if (item->died != GSR_NEVER && item->died > 0)
+			ret_steps->ended[item->died - 1] = (uint32_t)i + 1;
+	}
+}
+
+void gsr_steps_drop(struct gsr_steps *steps)
+{
+	free(steps->begun);
+	free(steps->ended);
 }

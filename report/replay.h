@@ -50,10 +50,16 @@ struct gsr_origin {
 
 struct gsr_item {
 	uint64_t size_bytes;
+	uint64_t key; /* address, with the sort in the uppermost four bits: gsr_item_address */
 	uint32_t origin;
 	uint32_t born; /* events until then, its own included; 0 = before the history */
 	uint32_t died; /* the same; GSR_NEVER = alive at the end */
 };
+
+static inline uint64_t gsr_item_address(const struct gsr_item *item, unsigned sort)
+{
+	return item->key ^ (uint64_t)sort << 60;
+}
 
 struct gsr_replay {
 	bool complete; /* the history reaches back to the start */
@@ -66,6 +72,13 @@ struct gsr_replay {
 /* Ends the program when memory runs out. */
 void gsr_replay_read(const struct gsr_model *model, unsigned sorts, enum gsr_part part, struct gsr_replay *ret_replay);
 void gsr_replay_drop(struct gsr_replay *replay);
+
+/* Which item each event begins and ends: its index + 1; 0 = none. */
+struct gsr_steps {
+	uint32_t *begun, *ended; /* by event */
+};
+void gsr_steps_read(const struct gsr_replay *replay, size_t event_count, struct gsr_steps *ret_steps);
+void gsr_steps_drop(struct gsr_steps *steps);
 
 /* When each event happened, in nanoseconds since the start. The caller frees it. */
 int64_t *gsr_event_times(const struct gsr_model *model);

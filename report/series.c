@@ -8,7 +8,7 @@ struct playing {
 	const struct gsr_view *view;
 	struct gsr_series *series;
 	int64_t *times;
-	uint32_t *begun, *ended; /* by event: an item + 1; 0 = none */
+	struct gsr_steps steps;
 	unsigned *part_of_group;
 	struct gsr_point now; /* the moment */
 	size_t at;	      /* span */
@@ -98,10 +98,10 @@ static void play(struct playing *playing)
 		size_t type = GSR_CELL(model, events, type, row);
 
 		time_reach(playing, playing->times[row]);
-		if (playing->ended[row] != 0)
-			item_count(playing, playing->ended[row] - 1, false);
-		if (playing->begun[row] != 0)
-			item_count(playing, playing->begun[row] - 1, true);
+		if (playing->steps.ended[row] != 0)
+			item_count(playing, playing->steps.ended[row] - 1, false);
+		if (playing->steps.begun[row] != 0)
+			item_count(playing, playing->steps.begun[row] - 1, true);
 		if (type == map)
 			playing->now.held_bytes += GSR_CELL(model, events, size_bytes, row);
 		else if (type == unmap)
@@ -152,27 +152,17 @@ void gsr_series_read(const struct gsr_view *view, size_t count, struct gsr_serie
 		ret_series->to_ns = playing.times[events - 1];
 	if (ret_series->to_ns <= ret_series->from_ns)
 		ret_series->to_ns = ret_series->from_ns + 1;
-	playing.begun = or_end(calloc(events + 1, sizeof(uint32_t)));
-	playing.ended = or_end(calloc(events + 1, sizeof(uint32_t)));
+	gsr_steps_read(&view->replay, events, &playing.steps);
 	parts_choose(&playing);
 	playing.now.held_bytes = held_first(model);
 	ret_series->held_peak_bytes = playing.now.held_bytes;
-	for (size_t i = 0; i < view->replay.item_count; i++) {
-		const struct gsr_item *item = &view->replay.items[i];
-
-		if (item->born == 0)
-			item_count(&playing, (uint32_t)i, true);
-		else
-			playing.begun[item->born - 1] = (uint32_t)i + 1;
-		if (item->died != GSR_NEVER && item->died > 0)
-			playing.ended[item->died - 1] = (uint32_t)i + 1;
-	}
+	for (size_t i = 0; i < view->replay.item_count && view->replay.items[i].born == 0; i++)
+		item_count(&playing, (uint32_t)i, true);
 	ret_series->peak_bytes = playing.now.live_bytes;
 	ret_series->peak_ns = ret_series->from_ns;
 	span_note(&playing);
 	play(&playing);
-	free(playing.begun);
-	free(playing.ended);
+	gsr_steps_drop(&playing.steps);
 	free(playing.times);
 	free(playing.part_of_group);
 }
