@@ -1,6 +1,8 @@
 """The generated mutants: one rule for each kind, applied wherever it fits.
 
     hook:SYMBOL          a HOOK row of shim/api/driver.def is PASS
+    copy:SYMBOL          a COPY row is PASS: what is copied is not noted
+    quick:SYMBOL         a QUICK row of shim/api/runtime.def is PASS
     class:COLUMN:CLASS   a property that a class of calls has (shim/api/class.h) is missing
     conf:KEY             a setting is read and ignored
     drop:FILE:..         a call that keeps order (ORDERING) is dropped; of a lock, its acquire and release in a function
@@ -24,10 +26,13 @@ from tree import TOP, Tree
 ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_device_idle|gsa_owner_gone|"
             r"gsa_trim|gsa_wait|gs_stream_ends|event_\w+|fence_\w+|stream_ending|all_idle|take_serials|"
             r"await_zero|record\w*|gs_context_\w+|context_gone|"
-            r"gs_ipc_context_gone|gs_device_add_peer|gsa_plain_forget|gs_driver\.cu\w+")
+            r"gs_ipc_context_gone|gs_device_add_peer|gsa_plain_forget|gs_driver\.cu\w+|"
+            r"gs_(?:proven|launch|wait|note|live|ring|kernel|kept|quick)_\w+")
 FIELDS = (r"id|stream_id|owner|pool|context|context_id|handle|device|segment|tag|state|stream|address|serial|"
-          r"kind|nonce|stream_ends|context_changes|magic|free_serial|cover|uuid|pid")
-ROOMS = ["allocator/*.c", "shim/core/*.c", "shim/wrap/*.c", "shim/ipc/*.c"]
+          r"kind|nonce|stream_ends|context_changes|magic|free_serial|cover|uuid|pid|"
+          r"stack|fn|way|memory|name|event|before")
+ROOMS = ["allocator/*.c", "shim/core/*.c", "shim/wrap/*.c", "shim/ipc/*.c", "shim/watch/*.c", "shim/stack/*.c",
+         "shim/torch/*.c"]
 LEFT_OUT = ["allocator/check.c", "shim/core/conf.c", "shim/core/counter.c"]
 MUTANT_C = """#include "shim/base/mutant.h"
 #include <stdlib.h>
@@ -45,6 +50,8 @@ UNITS = {
                   "allocator_stitch", "allocator_purge", "allocator_pinned"],
     "shim/core": ["core_order", "core_stream", "wrap_context", "core_conf", "watch_live"],
     "shim/wrap": ["wrap_context"],
+    "shim/watch": ["watch_live", "watch_ring"],
+    "shim/stack": ["stack_intern"],
 }
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
 NEAR = {
@@ -58,9 +65,22 @@ NEAR = {
     "shim/core/device_ops.c": ["script preload/undisturbed", "program drv_context_again"],
     "shim/core/host.c": ["script preload/undisturbed", "script preload/pinned"],
     "shim/core/purge.c": ["script preload/purge"],
+    "shim/wrap/launch.c": ["script preload/sticky", "script preload/waits"],
+    "shim/wrap/memory.c": ["script preload/kinds", "script preload/events"],
     "shim/wrap/pool.c": ["script preload/pool"],
+    "shim/wrap/stream.c": ["script preload/events"],
     "shim/wrap/quick.c": ["script preload/quick"],
     "shim/wrap/host.c": ["script preload/pinned"],
+    "shim/watch/kept.c": ["script preload/kill"],
+    "shim/watch/live.c": ["unit watch_live"],
+    "shim/watch/live_top.c": ["script preload/limits"],
+    "shim/watch/wait.c": ["script preload/waits", "script preload/kinds"],
+    "shim/watch/note.c": ["script preload/kinds", "script preload/events"],
+    "shim/watch/": ["script preload/sticky", "script preload/waits"],
+    "shim/torch": ["script preload/torch"],
+    "cuMemcpy": ["script preload/kinds"],
+    "cudaMalloc": ["script preload/quick"],
+    "cudaFree": ["script preload/quick"],
     "cuLaunch": ["script preload/sticky", "script preload/waits"],
     "cuGraphLaunch": ["script preload/sticky", "script preload/waits"],
     "cuModule": ["script preload/sticky"],
@@ -79,15 +99,22 @@ MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/und
          "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
          "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
-RACES = ["race unit allocator_threads", "race drv_races", "race rt_ends storm", "race rt_capture_threads storm",
-         "race rt_storm fork", "race rt_ipc both"]
+RACES = ["race unit allocator_threads", "race unit watch_live", "race drv_races", "race rt_ends storm",
+         "race rt_capture_threads storm", "race rt_storm fork", "race rt_ipc both"]
 SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways",
                  "script preload/undisturbed"]
 SCRIPTS = {
     "allocator": ["preload/memory", "preload/capture", "fault/fault_sweep"],
     "shim/core": ["preload/memory", "preload/capture", "preload/ends", "preload/settings", "fault/fault_sweep"],
-    "shim/wrap": ["preload/memory", "preload/capture", "preload/ipc", "fault/fault_sweep"],
-    "shim/ipc": ["preload/ipc"],
+    "shim/wrap": ["preload/memory", "preload/capture", "preload/ipc", "preload/kinds", "preload/events", "preload/limits",
+                  "fault/fault_sweep"],
+    "shim/ipc": ["preload/ipc", "preload/memory"],
+    "shim/watch": ["preload/waits", "preload/sticky", "preload/kinds", "preload/events", "preload/kill", "preload/torch",
+                   "preload/limits", "preload/memory"],
+    "shim/stack": ["stack/stack_native", "stack/stack_unwind", "stack/stack_fake_python", "preload/events"],
+    "shim/torch": ["preload/torch", "sim/torch_sim"],
+    "copy": ["preload/kinds"],
+    "quick": ["preload/quick"],
     "hook": ["preload/memory", "preload/capture", "preload/ipc", "preload/lookup", "preload/procaddr"],
     "class": ["preload/classes", "preload/memory", "preload/tools"],
     "conf": ["preload/settings", "preload/sticky", "preload/memory"],
@@ -108,14 +135,16 @@ def ladder(name):
     units = near + ["unit " + unit for unit in UNITS.get(room, []) if "unit " + unit not in near]
     scripts = ["script " + script for script in SCRIPTS.get(room, [])]
     if kind == "class":
-        return ["alone drv_classes takes", "alone drv_classes to-host"] + scripts
+        return ["alone drv_classes " + mode for mode in ("takes", "to-host", "submits")] + scripts
     if kind == "conf":
         return ["unit core_conf_rows", "unit core_conf"] + scripts
     if room == "allocator":
         return units + MIXES + ["torch"] + scripts
     if room == "shim/ipc":
         return ["script preload/undisturbed"] + scripts
-    return units + MIXES + ["torch"] + rules() + scripts
+    if room in ("shim/watch", "shim/stack", "shim/torch", "copy", "quick"):
+        return list(dict.fromkeys(units + scripts))
+    return list(dict.fromkeys(units + MIXES + ["torch"] + rules() + scripts))
 
 
 def races(name):
@@ -226,15 +255,15 @@ def read(path):
 
 
 def table_symbols():
-    """Each function of the table in the order of enum gs_fn, and whether it is a HOOK."""
+    """Each function of the table in the order of enum gs_fn, and its disposition."""
     for line in read("shim/api/driver.def").splitlines():
         match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|COPY|HOOK), (\w+)\)$", line)
         if line.startswith("DRV") and not match:
             raise ValueError("generate.py cannot read this row: %s" % line)
         if match:
-            yield match.group(2), match.group(4) == "HOOK"
+            yield match.group(2), match.group(4)
             if match.group(1) == "DRV_TWIN":
-                yield match.group(2) + match.group(3), match.group(4) == "HOOK"
+                yield match.group(2) + match.group(3), match.group(4)
 
 
 def changed(text, old, new):
@@ -245,29 +274,44 @@ def changed(text, old, new):
 
 
 def entry_mutants(numbers):
-    """shim/api/entry_driver.c with the kinds hook and class."""
+    """shim/api/entry_driver.c with the kinds hook, copy and class."""
     text = read("shim/api/entry_driver.c")
-    for index, (symbol, is_hook) in enumerate(table_symbols()):
-        if is_hook:
-            numbers["hook:" + symbol] = 1000 + index
+    for index, (symbol, disposition) in enumerate(table_symbols()):
+        if disposition != "PASS":
+            numbers["%s:%s" % (disposition.lower(), symbol)] = 1000 + index
     text = changed(text, "gs_on_##handler(call, real GS_AFTER_COMMA arguments)",
                    "(gsb_mutant == 1000 + (int)(call)->fn ? (real arguments) "
                    ": gs_on_##handler(call, real GS_AFTER_COMMA arguments))")
-    rows = re.findall(r'X\((\w+), "\w+", (\d), (\d), (\d)\)', read("shim/api/class.h"))
-    for column, base in (("TIMED", 2000), ("TO_HOST", 2100), ("TAKES", 2200)):
-        has = "GS_%s_##call_class" % column
+    text = changed(text, "if (call->start_ticks != 0)",
+                   "if (call->start_ticks != 0 && gsb_mutant != 1000 + (int)call->fn)")
+    header = read("shim/api/class.h")
+    columns = re.search(r"/\*  X\(name, key, ([\w, ]+)\)", header).group(1).split(", ")
+    rows = re.findall(r'\tX\((\w+), "\w+", ([01, ]+)\)', header)
+    for base, column in enumerate(columns):
+        base, has = 2000 + 100 * base, "GS_%s_##call_class" % column.upper()
         text = changed(text, has, "(%s && gsb_mutant != %d + (int)GS_CLASS_##call_class)" % (has, base))
-        for index, row in enumerate(rows):
-            if row[1 + ("TIMED", "TO_HOST", "TAKES").index(column)] == "1":
-                numbers["class:%s:%s" % (column.lower(), row[0])] = base + index
+        for index, (name, values) in enumerate(rows):
+            if values.split(", ")[columns.index(column)] == "1":
+                numbers["class:%s:%s" % (column, name)] = base + index
     return '#include "shim/base/mutant.h"\n' + text
+
+
+def runtime_mutants(numbers):
+    """shim/api/entry_runtime.c with the kind quick, numbered by the kinds of quick calls."""
+    enum = re.search(r"enum gs_quick_kind \{.*?\}", read("shim/api/quick.h"), re.S).group(0)
+    kinds = re.findall(r"\bGS_QUICK_(\w+)", enum)
+    for index, symbol in enumerate(kinds):
+        numbers["quick:" + symbol] = 2900 + index
+    return '#include "shim/base/mutant.h"\n' + changed(
+        read("shim/api/entry_runtime.c"), "ANSWERED_QUICK(symbol, real, caller, arguments) ",
+        "ANSWERED_QUICK(symbol, real, caller, arguments) gsb_mutant != 2900 + (int)GS_QUICK_##symbol && ")
 
 
 def lookup_mutants():
     """shim/api/lookup.c: what the class of functions that the table does not list has."""
     return '#include "shim/base/mutant.h"\n' + changed(
         read("shim/api/lookup.c"), "if (GS_TO_HOST_UNLISTED)",
-        "if (GS_TO_HOST_UNLISTED && gsb_mutant != 2100 + (int)GS_CLASS_UNLISTED)")
+        "if (GS_TO_HOST_UNLISTED && gsb_mutant != 2200 + (int)GS_CLASS_UNLISTED)")
 
 
 def conf_mutants(numbers):
@@ -285,6 +329,7 @@ def mutants():
     """The rewritten files by path, and the numbers of the mutants by name."""
     numbers, files = {}, {}
     files["shim/api/entry_driver.c"] = entry_mutants(numbers)
+    files["shim/api/entry_runtime.c"] = runtime_mutants(numbers)
     files["shim/api/lookup.c"] = lookup_mutants()
     files["shim/core/conf.c"] = conf_mutants(numbers)
     first = 4000
@@ -300,6 +345,9 @@ def mutants():
                 files[path] = source.text()
                 numbers.update((name, first + index) for index, name in enumerate(source.mutants))
                 first += len(source.mutants)
+    for kind in ("hook", "copy", "quick", "class", "conf", "key", "drop"):
+        if not any(name.startswith(kind + ":") for name in numbers):
+            raise ValueError("generate.py finds nothing any more for the kind %s" % kind)
     files["shim/base/mutant.c"] = MUTANT_C
     files["shim/base/mutant.h"] = "extern int gsb_mutant;\n"
     return files, numbers

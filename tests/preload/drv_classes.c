@@ -3,6 +3,7 @@
  *
  *   takes     the driver lacks memory for the call, and has it once the shim gives back what it keeps (H28)
  *   to-host   a free of other memory waits for what the call may still write on the host (H4)
+ *   submits   a free of pinned memory waits, since the device may have something to do with it (H8)
  *   timed     only makes the calls: how long each took is in the snapshot */
 #define __CUDA_API_VERSION_INTERNAL
 #include <stdbool.h>
@@ -18,6 +19,7 @@ enum { IDLE_BYTES = 32 << 20, BYTES = 4 << 20 };
 
 static CUcontext context;
 static CUstream stream;
+static CUevent event;
 static CUmodule module;
 static CUfunction kernel;
 static CUgraph graph;
@@ -267,6 +269,131 @@ static void to_host(void)
 	}
 }
 
+static void nothing(void *user)
+{
+	(void)user;
+}
+
+static CUresult submits_nothing(void)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult submits_context(void)
+{
+	return cuCtxSetCurrent(context);
+}
+
+static CUresult submits_ipc(void)
+{
+	return cuIpcCloseMemHandle(0);
+}
+
+static CUresult submits_copy(void)
+{
+	return cuMemcpyHtoD_v2(device, host, BYTES);
+}
+
+static CUresult submits_copy_async(void)
+{
+	return cuMemcpyHtoDAsync_v2(device, host, BYTES, stream);
+}
+
+static CUresult submits_set(void)
+{
+	return cuMemsetD8_v2(device, 7, BYTES);
+}
+
+static CUresult submits_set_async(void)
+{
+	return cuMemsetD8Async(device, 7, BYTES, stream);
+}
+
+static CUresult submits_event(void)
+{
+	return cuEventRecord(event, stream);
+}
+
+static CUresult submits_wait_event(void)
+{
+	return cuStreamWaitEvent(stream, event, 0);
+}
+
+static CUresult submits_capture(void)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+	return cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+static CUresult submits_host_func(void)
+{
+	return cuLaunchHostFunc(stream, nothing, NULL);
+}
+
+static CUresult submits_mem_op(void)
+{
+	return cuStreamWriteValue32_v2(stream, device, 7, 0);
+}
+
+static CUresult submits_unlisted(void)
+{
+	CUresult (*array_destroy)(CUarray);
+	CUdriverProcAddressQueryResult found;
+
+	NEED(cuGetProcAddress_v2("cuArrayDestroy", (void **)&array_destroy, 13000, 0, &found));
+	return array_destroy(NULL);
+}
+
+static void submits(void)
+{
+	static const struct {
+		const char *class;
+		CUresult (*call)(void);
+	} rows[] = {
+	    {"nothing", submits_nothing}, /* the only one after which a free does not wait */
+	    {"context", submits_context},
+	    {"pool", by_pool},
+	    {"vmm", by_vmm},
+	    {"ipc", submits_ipc},
+	    {"copy", submits_copy},
+	    {"copy_async", submits_copy_async},
+	    {"set", submits_set},
+	    {"set_async", submits_set_async},
+	    {"launch", by_launch},
+	    {"graph_launch", by_graph_launch},
+	    {"graph", by_graph},
+	    {"event", submits_event},
+	    {"wait_event", submits_wait_event},
+	    {"stream", by_stream},
+	    {"capture", submits_capture},
+	    {"host_func", submits_host_func},
+	    {"mem_op", submits_mem_op},
+	    {"module", by_module},
+	    {"function", by_function},
+	    {"unlisted", submits_unlisted}, /* from then on all do */
+	};
+	sim_calls_fn *calls;
+
+	*(void **)&calls = sim_find("sim_calls");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned long before;
+		void *memory;
+		bool waited;
+
+		NEED(cuMemAllocHost_v2(&memory, BYTES));
+		NEED(cuCtxSynchronize());
+		rows[i].call();
+		before = calls("cuCtxSynchronize");
+		NEED(cuMemFreeHost(memory));
+		waited = calls("cuCtxSynchronize") > before;
+		if (waited == (rows[i].call != submits_nothing))
+			continue;
+		printf("%s: the free %s\n", rows[i].class, waited ? "waited" : "did not wait");
+		wrong = true;
+	}
+}
+
 static void timed(void)
 {
 	CUdeviceptr memory;
@@ -291,6 +418,7 @@ int main(int argc, char **argv)
 	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	NEED(cuModuleLoadData(&module, "simulated"));
 	NEED(cuModuleGetFunction(&kernel, module, "sim_delay"));
+	NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	NEED(cuMemAlloc_v2(&device, BYTES));
 	NEED(cuMemHostAlloc((void **)&host, BYTES, CU_MEMHOSTALLOC_DEVICEMAP));
 	NEED(cuMemsetD8_v2(device, 7, BYTES));
@@ -300,6 +428,8 @@ int main(int argc, char **argv)
 		takes();
 	else if (strcmp(what, "to-host") == 0)
 		to_host();
+	else if (strcmp(what, "submits") == 0)
+		submits();
 	else if (strcmp(what, "timed") == 0)
 		timed();
 	else

@@ -9,6 +9,8 @@ sim "$programs/drv_classes" takes
 is 'what the driver needs memory for gets ours (H28)' "$status:$(cat "$folder/out")" 0:
 sim "$programs/drv_classes" to-host
 is 'a free waits for what may write on the host (H4)' "$status:$(cat "$folder/out")" 0:
+sim "$programs/drv_classes" submits
+is 'a free of pinned memory waits for what may use it (H8)' "$status:$(cat "$folder/out")" 0:
 sim "$programs/drv_classes" timed
 is 'the device has its name' "$(snapshot get devices 0 name)" 'Simulated GPU'
 is 'of these the host time is measured' "$(python3 - "$folder"/gpushim.*.json <<'END_PYTHON'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # sanitizers asan ubsan
 # Every function that makes memory, and the one that frees it: the shim serves it or notes it, in the class that it
-# should, and forgets it.
+# should, and forgets it. Every function that copies: what it copies is noted.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/preload/compare.sh"
 
@@ -27,4 +27,32 @@ is 'each free is noted' "$(kinds)" ''
 GPUSHIM_ALLOC_CONF=backend:off same 'backend:off' "$programs/drv_kinds"
 is 'backend:off: all of it is noted' "$(kinds)" 'driver 1001, driver 1004, driver 1005, driver 1006, driver 1007, '`
 	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003'
+
+copies() { # copies: how many functions were called; and those of which not this one copy was noted
+	python3 - "$folder/out" "$folder"/gpushim.*.json <<'END'
+import json, re, sys
+with open(sys.argv[1]) as file:
+    called = [line.split() for line in file]
+with open(sys.argv[2]) as file:
+    snapshot = json.load(file)
+waits, noted = snapshot["waits"], {}
+keys = ("function", "way", "memory", "calls", "size_bytes")
+for function, way, memory, calls, size in zip(*[waits[key] for key in keys]):
+    if size:
+        noted.setdefault(snapshot["strings"][function], []).append(
+            (waits["way_names"][way], waits["memory_names"][memory], calls, size))
+WAYS = [(r"Peer|[DA]to[DA]", "on_device", "none", 1), (r"Hto[DA]", "to_device", "pinned", 1),
+        (r"[DA]toH", "to_host", "pinned", 1), (r"2D", "to_device", "pinned", 3), (r"3D", "to_host", "pinned", 6),
+        (r"cuMemcpy(Async)?(_|$)", "to_host", "pinned", 1)]
+print(len(called), "functions")
+for name, size in called:
+    way, memory = next(row[1:3] for row in WAYS if re.search(row[0], name))
+    times = 6 if "3DPeer" in name else next(row[3] for row in WAYS if re.search(row[0], name))
+    if noted.get(name) != [(way, memory, 1, int(size) * times)]:
+        print(name, size, noted.get(name))
+END
+}
+
+sim "$programs/drv_copies"
+is 'every copy is noted: way, memory, size' "$status:$(copies)" '0:48 functions'
 done_testing
