@@ -226,7 +226,8 @@ class Source:
         index = r"(?:\[[^\[\]]*\])?"
         member = r"\w+%s(?:(?:->|\.)\w+%s)*(?:->|\.)(?:%s)" % (index, index, FIELDS)
         start = r"(?<![\w.>\])])"
-        pattern = re.compile(start + r"(%s) (==|!=) (\w[\w.>\[\]-]*)(?![\w(])" % member)
+        other = r"\w+%s(?:(?:->|\.)\w+%s)*" % (index, index)
+        pattern = re.compile(start + r"(%s) (==|!=) (%s)(?![\w(\[])" % (member, other))
         reverse = re.compile(start + r"(\w+) (==|!=) (%s)(?![\w(>.-])" % member)
         for function, first, last in self.functions():
             for at in range(first, last):
@@ -394,6 +395,7 @@ class Trial:
         self.lock = threading.Lock()
         self.row = None
         self.seconds, self.passed, self.ended = 0.0, 0, 0
+        self.known = None # what caught it last time
 
     def run(self, texts):
         for text in texts:
@@ -426,11 +428,13 @@ class Trial:
 
 
 def run(trials, jobs):
-    """The short checks of all, each mutant's in turn until one fails; then the long ones of those still uncaught, each
-    by itself, so that no processor is idle at the end."""
+    """What caught each last time; then the short checks of all, each mutant's in turn until one fails; then the long ones
+    of those still uncaught, each by itself, so that no processor is idle at the end."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
-        parts = [(trial, [text for text in trial.texts if not is_long(text)]) for trial in trials]
-        parts += [(trial, [text]) for trial in trials for text in trial.texts if is_long(text)]
+        parts = [(trial, [trial.known]) for trial in trials if trial.known is not None]
+        rest = [(trial, [text for text in trial.texts if text != trial.known]) for trial in trials]
+        parts += [(trial, [text for text in texts if not is_long(text)]) for trial, texts in rest]
+        parts += [(trial, [text]) for trial, texts in rest for text in texts if is_long(text)]
         for done in [workers.submit(trial.run, part) for trial, part in parts]:
             done.result()
     return [trial.row for trial in trials]

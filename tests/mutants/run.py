@@ -100,10 +100,7 @@ def run_generated(options):
         names = [name for name in names if name not in settled(options.after, names)]
     ladders = {name: [text for text in generate.ladder(name) if not (options.quick and generate.is_long(text))]
                for name in names}
-    if options.first:
-        known = caught_by(options.first, names)
-        ladders = {name: list(dict.fromkeys([known[name]] + texts)) if known.get(name) in texts else texts
-                   for name, texts in ladders.items()}
+    known = caught_by(options.first, names) if options.first else {}
     if not (options.prepare or options.built):
         ladders = {name: texts + generate.races(name) for name, texts in ladders.items()}
     for text in dict.fromkeys(text for texts in ladders.values() for text in texts):
@@ -112,6 +109,8 @@ def run_generated(options):
     if options.prepare:
         return [], control
     trials = [generate.Trial(name, numbers[name], texts, control) for name, texts in ladders.items()]
+    for trial in trials:
+        trial.known = known.get(trial.name) if known.get(trial.name) in trial.texts else None
     return generate.run(trials, options.jobs), control
 
 

@@ -2,10 +2,11 @@
  * what is done before the failing launch:
  *     stream, query, event, context, copy, wait    what shows that the innocent work is done (none: nothing does)
  *     reuse      a stream with innocent work is destroyed; a new one, maybe with its handle, is waited for
- *     unload     the module is unloaded and loaded again before the failing launch
+ *     unload, library    the module, or library, is unloaded and loaded again before the failing launch, the failing
+ *                kernel with the handle that another one had
  *     many=N     N innocent launches at one place behind the failing one
  *     capture    innocent launches are captured and never run
- *     graph      the failing kernel is launched as part of a graph
+ *     graph, graph-ptsz  the failing kernel is launched as part of a graph
  *     code=N     the error (700)
  *     by=WAY     the function that launches the failing kernel
  *     gone, gone-v2    events go after they were recorded behind innocent work, and others are asked
@@ -13,6 +14,7 @@
  * The innocent kernels are sim_delay, the failing one is sim_fail. */
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ enum { EVENTS = 16 };
 #define NEED(call) need_(call, #call)
 
 static CUmodule module;
+static CUlibrary library; /* NULL: the kernels are functions of the module */
 static CUfunction good, bad;
 static unsigned code = 700, steps = 1, zero;
 static CUstream main_stream, side;
@@ -34,18 +37,45 @@ static void need_(CUresult result, const char *what)
 	exit(9);
 }
 
-static void load(void)
+static void get(const char *name, CUfunction *ret_function)
 {
-	NEED(cuModuleLoadData(&module, "simulated"));
-	NEED(cuModuleGetFunction(&good, module, "sim_delay"));
-	NEED(cuModuleGetFunction(&bad, module, "sim_fail"));
+	if (library == NULL)
+		NEED(cuModuleGetFunction(ret_function, module, name));
+	else
+		NEED(cuLibraryGetKernel((CUkernel *)ret_function, library, name));
 }
 
-static void launch(CUfunction function, unsigned *word, CUstream stream)
+static void load(bool from_library, const char *first, CUfunction *ret_first, const char *second,
+		 CUfunction *ret_second)
+{
+	if (from_library)
+		NEED(cuLibraryLoadData(&library, "simulated", NULL, NULL, 0, NULL, NULL, 0));
+	else
+		NEED(cuModuleLoadData(&module, "simulated"));
+	get(first, ret_first);
+	get(second, ret_second);
+}
+
+static void load_again(void)
+{
+	CUfunction old = good;
+
+	if (library != NULL)
+		NEED(cuLibraryUnload(library));
+	else
+		NEED(cuModuleUnload(module));
+	load(library != NULL, "sim_fail", &bad, "sim_delay", &good);
+	if (bad != old)
+		printf("no handle comes again\n");
+}
+
+/* The same place for all that launch from where this is called. */
+static __attribute__((noinline)) void launch(int count, CUfunction function, unsigned *word, CUstream stream)
 {
 	void *params[] = {word};
 
-	NEED(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+	for (int i = 0; i < count; i++)
+		NEED(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
 }
 
 /* The driver's function of that name. */
@@ -89,12 +119,6 @@ static CUstream launch_by(const char *way, CUfunction function, unsigned *word, 
 		NEED(DRIVER(cuLaunchKernel_v4000, way)(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
 	}
 	return stream;
-}
-
-static void innocent(int count, CUstream stream)
-{
-	for (int i = 0; i < count; i++)
-		launch(good, &steps, stream);
 }
 
 /* Events go after they were recorded behind innocent work; others, some with their handles, are asked. */
@@ -147,9 +171,8 @@ static void shown_done(const char *how)
 		NEED(cuEventRecord(event, side));
 		NEED(cuStreamWaitEvent(main_stream, event, 0));
 		NEED(cuStreamSynchronize(main_stream));
-	} else if (!strcmp(how, "unload")) {
-		NEED(cuModuleUnload(module));
-		load();
+	} else if (!strcmp(how, "unload") || !strcmp(how, "library")) {
+		load_again();
 	} else if (!strcmp(how, "query-ptsz")) {
 		__typeof__(cuStreamQuery) *query = driver("cuStreamQuery_ptsz");
 
@@ -162,7 +185,7 @@ static void shown_done(const char *how)
 		NEED(cuEventSynchronize(event));
 	} else if (!strcmp(how, "event-flags") || !strcmp(how, "event-flags-ptsz")) {
 		__typeof__(cuEventRecordWithFlags) *record =
-			driver(how[11] == '\0' ? "cuEventRecordWithFlags" : "cuEventRecordWithFlags_ptsz");
+		    driver(how[11] == '\0' ? "cuEventRecordWithFlags" : "cuEventRecordWithFlags_ptsz");
 
 		NEED(record(event, main_stream, 0));
 		NEED(cuEventSynchronize(event));
@@ -186,27 +209,28 @@ static void captured(void)
 	CUgraph graph;
 
 	NEED(cuStreamBeginCapture(side, CU_STREAM_CAPTURE_MODE_RELAXED));
-	innocent(3, side);
+	launch(3, good, &steps, side);
 	NEED(cuStreamEndCapture(side, &graph));
 }
 
-static void fail_in_graph(void)
+static void fail_in_graph(const char *way)
 {
 	CUgraphExec exec;
 	CUgraph graph;
 
 	NEED(cuStreamBeginCapture(main_stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	launch(bad, &code, main_stream);
+	launch(1, bad, &code, main_stream);
 	NEED(cuStreamEndCapture(main_stream, &graph));
 	NEED(cuGraphInstantiate(&exec, graph, 0));
-	NEED(cuGraphLaunch(exec, main_stream));
+	NEED(DRIVER(cuGraphLaunch_v10000, way)(exec, main_stream));
 }
 
 int main(int count, char **words)
 {
-	int many = 0, graph = 0;
+	int many = 0;
+	bool from_library = false;
 	unsigned flags = CU_STREAM_NON_BLOCKING;
-	const char *way = NULL;
+	const char *way = NULL, *graph = NULL;
 	CUdeviceptr memory;
 	CUcontext context;
 	CUstream asked;
@@ -216,31 +240,34 @@ int main(int count, char **words)
 			flags = CU_STREAM_DEFAULT;
 		else if (strncmp(words[i], "by=", 3) == 0)
 			way = words[i] + 3;
+		else if (strcmp(words[i], "library") == 0)
+			from_library = true;
 	NEED(cuInit(0));
 	NEED(cuDevicePrimaryCtxRetain(&context, 0));
 	NEED(cuCtxSetCurrent(context));
-	load();
+	load(from_library, "sim_delay", &good, "sim_fail", &bad);
 	NEED(cuStreamCreate(&main_stream, flags));
 	NEED(cuStreamCreate(&side, flags));
-	launch(bad, &zero, main_stream);
-	innocent(4, main_stream);
-	innocent(2, side);
+	launch(1, bad, &zero, main_stream);
+	launch(4, good, &steps, main_stream);
+	launch(2, good, &steps, side);
 	for (int i = 1; i < count; i++) {
 		shown_done(words[i]);
 		if (!strcmp(words[i], "capture"))
 			captured();
 		sscanf(words[i], "many=%d", &many);
 		sscanf(words[i], "code=%u", &code);
-		graph |= !strcmp(words[i], "graph");
+		if (!strncmp(words[i], "graph", 5))
+			graph = words[i][5] == '\0' ? "cuGraphLaunch" : "cuGraphLaunch_ptsz";
 	}
 	asked = main_stream;
-	if (graph)
-		fail_in_graph();
+	if (graph != NULL)
+		fail_in_graph(graph);
 	else if (way != NULL)
 		asked = launch_by(way, bad, &code, main_stream);
 	else
-		launch(bad, &code, main_stream);
-	innocent(many, side);
+		launch(1, bad, &code, main_stream);
+	launch(many, good, &steps, side);
 	printf("%d\n", cuStreamSynchronize(asked));
 	printf("%d\n", cuMemAlloc(&memory, 64));
 	printf("%d\n", cuMemAlloc(&memory, 64));

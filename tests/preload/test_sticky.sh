@@ -53,12 +53,17 @@ is 'what never ran well comes first' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS
 run snapshot:error reuse
 is 'a new stream with an old handle clears nothing of the old one' "$(candidates)" \
 	'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:2/0 sim_delay:6/0'
-run snapshot:error stream unload
-is 'names are right after the module was loaded again' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1'
+for code in unload library; do
+	run snapshot:error stream $code
+	is "names are right after code was loaded again: $code" "$(xargs <"$folder/out") $(candidates)" \
+		'700 700 700 CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1'
+done
 run snapshot:error stream capture
 is 'what was captured did not run' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1'
 run snapshot:error stream graph
 is 'a graph is one candidate' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS cuGraphLaunch:1/0'
+run snapshot:error stream graph-ptsz
+is 'launched for the stream of a thread, too' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS cuGraphLaunch_ptsz:1/0'
 for code in 214:ECC_UNCORRECTABLE 220:NVLINK_UNCORRECTABLE 702:LAUNCH_TIMEOUT 710:ASSERT 714:HARDWARE_STACK_ERROR \
 	715:ILLEGAL_INSTRUCTION 716:MISALIGNED_ADDRESS 717:INVALID_ADDRESS_SPACE 718:INVALID_PC 719:LAUNCH_FAILED; do
 	run snapshot:error stream "code=${code%:*}"

@@ -2,6 +2,7 @@
 #include "tests/sim/cuda/sim_module.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/sim/cuda/sim_handle.h"
@@ -10,6 +11,9 @@ struct sim_module {
 	bool library;
 	struct sim_function *functions;
 };
+
+/* As a driver may, a new function gets the handle of the one that went last. */
+static struct sim_function *spare_functions;
 
 static struct sim_module *module_new(bool library)
 {
@@ -29,7 +33,8 @@ static void module_free(struct sim_module *module)
 
 		module->functions = function->next;
 		sim_handle_remove(function);
-		free(function);
+		function->next = spare_functions;
+		spare_functions = function;
 	}
 	sim_handle_remove(module);
 	free(module);
@@ -37,10 +42,13 @@ static void module_free(struct sim_module *module)
 
 static struct sim_function *function_new(struct sim_module *module, const struct sim_kernel *kernel, bool from_library)
 {
-	struct sim_function *function = calloc(1, sizeof(*function));
+	struct sim_function *function = spare_functions ? spare_functions : malloc(sizeof(*function));
 
 	if (!function)
 		abort();
+	if (function == spare_functions)
+		spare_functions = function->next;
+	memset(function, 0, sizeof(*function));
 	function->kernel = kernel;
 	function->module = module;
 	function->from_library = from_library;
