@@ -271,7 +271,7 @@ $(stack_probe): tests/stack/probe.c $(O)/check/libgpushim_check.a tests/stack/pr
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CHECK) $(CFLAGS_) $(DEPS) -shared -o $@ $< $(O)/check/libgpushim_check.a $(SAN) $(LDFLAGS) \
-	  -Wl,--version-script=tests/stack/probe.map -ldl -lpthread
+	  -Wl,-soname,$(@F) -Wl,--version-script=tests/stack/probe.map -ldl -lpthread
 
 $(stack_prog): $(O)/%: %.c $(stack_probe)
 	$(call say,CC,$<)

@@ -13,8 +13,8 @@ import subprocess
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(TOP, "build")
 SOURCES = ["Makefile", "shim", "allocator", "graph", "report", "tests/unit", "tests/model", "tests/lib", "tests/fault",
-           "tests/mutants"]
-OWN_TESTS = ["unit", "model", "mutants"]
+           "tests/mutants", "tests/stack"]
+OWN_TESTS = ["unit", "model", "mutants", "stack"]
 CUDA_HOME = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 
 
@@ -63,6 +63,9 @@ class Tree:
         os.makedirs(os.path.join(self.build, "tests"), exist_ok=True)
         self.lock = open(os.path.join(self.root, ".lock"), "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
+        for path in SOURCES + ["build/tests/" + name for name in OWN_TESTS]:
+            if os.path.islink(os.path.join(self.root, path)): # of an earlier one of these lists
+                os.unlink(os.path.join(self.root, path))
         self.link(os.path.join(TOP, "scripts"), os.path.join(self.root, "scripts"))
         for name in os.listdir(os.path.join(TOP, "tests")):
             if "tests/" + name not in SOURCES:
@@ -133,6 +136,9 @@ class Tree:
         if check.startswith("race "):
             self.make_race(check.split()[1:])
             return
+        if check.startswith("script stack/"):
+            self.make_stack()
+            return
         kind, name = target_of(check)
         if name is None or os.path.exists(os.path.join(self.build, "tests", name)):
             return
@@ -142,6 +148,17 @@ class Tree:
             self.make("build/tests/" + name)
         else:
             self.make_victim(os.path.basename(name))
+
+    def make_stack(self):
+        """What tests/stack runs is linked to shim/stack itself."""
+        folder = os.path.join(self.root, "tests/stack")
+        names = [name[:-2] for name in sorted(os.listdir(folder)) if name.endswith(".c")]
+        targets = ["libstackprobe.so"] + [name for name in names if name.startswith("prog_")]
+        targets += [name + ".so" for name in names if name.startswith("lib_")]
+        if not all(os.path.exists(os.path.join(self.build, "tests/stack", target)) for target in targets):
+            if self.built:
+                raise ValueError("tests/stack is not built in %s" % self.root)
+            self.make(*("build/tests/stack/" + target for target in targets))
 
     def make_race(self, words):
         """For ThreadSanitizer: the shim and unit tests of this tree, the programs and the simulator of the real one."""
