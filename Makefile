@@ -140,6 +140,10 @@ $(O)/obj/%.o: %.c | toolkit
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) $(OPTIMIZE) $(DEPS) -c $< -o $@
 
+# The page is read by the assembler, which a cache of compilations would not notice.
+$(O)/obj/report/html_parts.o: $(wildcard report/page/*.* report/page/*/*.*)
+$(O)/obj/report/html_parts.o: export CCACHE_DISABLE := 1
+
 $(O)/obj/%.o: %.S | toolkit
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
@@ -297,7 +301,7 @@ FUZZ = $(CPPFLAGS_) -DGSB_DEBUG -std=c17 -g -O1 -fno-omit-frame-pointer -fno-str
 FUZZ_SAN = address,undefined -fno-sanitize-recover=undefined
 
 define fuzz_rules
-$(O)/tests/fuzz/$(1): tests/fuzz/$(1).c tests/fuzz/mutate.c $($(1)_src) $(wildcard report/*.h shim/*/*.h tests/fuzz/*.h)
+$(O)/tests/fuzz/$(1): tests/fuzz/$(1).c tests/fuzz/mutate.c $($(1)_src) $(wildcard report/*.h report/page/* shim/*/*.h tests/fuzz/*.h)
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(FUZZ) -fsanitize=$$(FUZZ_SAN) -o $$@ $$(filter %.c,$$^) $(REPORT_LIBS) -lcjson -lz -ldl -lpthread

@@ -25,6 +25,9 @@ int gsr_diff(char *const *words, int count, const struct gsr_options *options);
 int gsr_export(char *const *words, int count, const struct gsr_options *options);
 int gsr_merge(char *const *words, int count, const struct gsr_options *options);
 
+/* Writes a page, where -o says or beside the snapshot. */
+int gsr_html(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+
 /* Ask a running process, by its number. Return the status. */
 int gsr_live(const char *pid, const struct gsr_options *options);
 int gsr_snapshot(const char *pid, const struct gsr_options *options);

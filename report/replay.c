@@ -41,10 +41,10 @@ static void *grown(void *array, size_t count, size_t *capacity, size_t item_byte
 	return array;
 }
 
-/* Where an allocation came from, as the snapshot says. */
+/* An allocation, as the snapshot has it. */
 struct source {
 	unsigned sort;
-	uint64_t stack, thread, stream, size_bytes;
+	uint64_t stack, thread, stream, size_bytes, address, device;
 };
 
 static uint32_t origin_get(struct reading *reading, const struct source *source)
@@ -72,7 +72,6 @@ static uint32_t origin_get(struct reading *reading, const struct source *source)
 
 struct living {
 	struct source source;
-	uint64_t address;
 	int64_t time_ns;
 };
 
@@ -86,7 +85,8 @@ static void live_each(struct reading *reading, void (*visit)(struct reading *rea
 	for (size_t row = 0; row < GSR_ROWS(model, blocks) && (reading->sorts & GSR_SORT_BLOCK) != 0; row++) {
 		if (strcmp(GSR_NAME(model, blocks, state, row), "live") != 0)
 			continue;
-		living.address = GSR_CELL(model, blocks, address, row);
+		source->address = GSR_CELL(model, blocks, address, row);
+		source->device = GSR_CELL(model, segments, device, GSR_CELL(model, blocks, segment, row));
 		source->size_bytes = GSR_CELL(model, blocks, size_bytes, row);
 		source->stack = GSR_CELL(model, blocks, stack, row);
 		source->thread = GSR_CELL(model, blocks, thread, row);
@@ -102,7 +102,8 @@ static void live_each(struct reading *reading, void (*visit)(struct reading *rea
 			source->sort++;
 		if ((reading->sorts & 1u << source->sort) == 0)
 			continue;
-		living.address = GSR_CELL(model, live, address, row);
+		source->address = GSR_CELL(model, live, address, row);
+		source->device = GSR_CELL(model, live, device, row);
 		source->size_bytes = GSR_CELL(model, live, size_bytes, row);
 		source->stack = GSR_CELL(model, live, stack, row);
 		source->thread = GSR_CELL(model, live, thread, row);
@@ -169,30 +170,38 @@ static void item_end(struct reading *reading, uint64_t key, uint32_t died)
 	}
 }
 
-static void item_begin(struct reading *reading, uint64_t key, uint64_t size_bytes, uint32_t origin, uint32_t born)
-{
-	struct gsr_replay *replay = reading->replay;
-
-	/* an address that is alive already: its end was not seen */
-	item_end(reading, key, born);
-	replay->items = grown(replay->items, replay->item_count, &replay->item_capacity, sizeof(*replay->items));
-	replay->items[replay->item_count] = (struct gsr_item){size_bytes, key, origin, born, GSR_NEVER};
-	gsr_map_put(&reading->alive, key, replay->item_count++);
-	reading->alive_bytes += size_bytes;
-}
-
 /* Addresses of two sorts may be equal: a tensor starts where its segment does. */
 static uint64_t key_of(unsigned sort, uint64_t address)
 {
 	return address ^ (uint64_t)sort << 60;
 }
 
+/* Returns its origin. */
+static uint32_t item_begin(struct reading *reading, const struct source *source, uint32_t born)
+{
+	struct gsr_replay *replay = reading->replay;
+	uint64_t key = key_of(source->sort, source->address);
+	uint32_t origin = origin_get(reading, source);
+
+	/* an address that is alive already: its end was not seen */
+	item_end(reading, key, born);
+	replay->items = grown(replay->items, replay->item_count, &replay->item_capacity, sizeof(*replay->items));
+	replay->items[replay->item_count] = (struct gsr_item){.size_bytes = source->size_bytes,
+							       .key = key,
+							       .device = (uint32_t)source->device,
+							       .origin = origin,
+							       .born = born,
+							       .died = GSR_NEVER};
+	gsr_map_put(&reading->alive, key, replay->item_count++);
+	reading->alive_bytes += source->size_bytes;
+	return origin;
+}
+
 /* Where older events are missing, what survived them is there from the start. */
 static void seed(struct reading *reading, const struct living *living)
 {
 	if (living->time_ns < reading->history_start_ns)
-		item_begin(reading, key_of(living->source.sort, living->address), living->source.size_bytes,
-			   origin_get(reading, &living->source), 0);
+		item_begin(reading, &living->source, 0);
 }
 
 /* Returns the number of events after which most bytes were alive. */
@@ -205,7 +214,7 @@ static uint32_t events_play(struct reading *reading)
 
 	for (uint32_t row = 0; row < GSR_ROWS(model, events); row++) {
 		struct gsr_meaning meaning = meanings[GSR_CELL(model, events, type, row)];
-		uint64_t key = key_of(meaning.sort, GSR_CELL(model, events, address, row));
+		uint64_t address = GSR_CELL(model, events, address, row);
 		uint64_t size_bytes = GSR_CELL(model, events, size_bytes, row);
 		struct source source;
 		uint32_t origin;
@@ -213,13 +222,17 @@ static uint32_t events_play(struct reading *reading)
 		if ((reading->sorts & 1u << meaning.sort) == 0 || (!meaning.begins && !meaning.ends))
 			continue;
 		if (meaning.ends) {
-			item_end(reading, key, row + 1);
+			item_end(reading, key_of(meaning.sort, address), row + 1);
 			continue;
 		}
-		source = (struct source){meaning.sort, GSR_CELL(model, events, stack, row),
-					 GSR_CELL(model, events, thread, row), GSR_CELL(model, events, stream, row), size_bytes};
-		origin = origin_get(reading, &source);
-		item_begin(reading, key, size_bytes, origin, row + 1);
+		source = (struct source){.sort = meaning.sort,
+					 .stack = GSR_CELL(model, events, stack, row),
+					 .thread = GSR_CELL(model, events, thread, row),
+					 .stream = GSR_CELL(model, events, stream, row),
+					 .size_bytes = size_bytes,
+					 .address = address,
+					 .device = GSR_CELL(model, events, device, row)};
+		origin = item_begin(reading, &source, row + 1);
 		reading->replay->origins[origin].use.total_bytes += size_bytes;
 		reading->replay->origins[origin].use.total_count++;
 		if (reading->alive_bytes > highest) {

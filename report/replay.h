@@ -51,6 +51,7 @@ struct gsr_origin {
 struct gsr_item {
 	uint64_t size_bytes;
 	uint64_t key; /* address, with the sort in the uppermost four bits: gsr_item_address */
+	uint32_t device; /* ordinal; 255 = host */
 	uint32_t origin;
 	uint32_t born; /* events until then, its own included; 0 = before the history */
 	uint32_t died; /* the same; GSR_NEVER = alive at the end */

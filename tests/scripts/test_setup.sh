@@ -14,12 +14,15 @@ setup() { # setup ARGUMENT..: output in $output, status in $status
 	status=$?
 }
 
-for command in cat mktemp rm grep sh; do
+for command in cat mktemp rm grep sh mkdir; do
 	ln -s "$(command -v $command)" "$tools/$command"
 done
 stand_in gcc <<<'exit 0'
 stand_in make <<<'exit 0'
 stand_in python3 <<<'exit 0'
+stand_in node <<<'exit 0'
+stand_in npm <<<'exit 0'
+stand_in chromium <<<'exit 0'
 stand_in apt-get <<<'echo "apt-get $*" >>"'"$tools"'/calls"'
 stand_in id <<<'echo 1000'
 

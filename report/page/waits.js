@@ -1,0 +1,122 @@
+"use strict";
+/* Where the host waited for a device, the dearest first, with what to do instead. */
+
+class Waits {
+	/** @param {View} view @param {HTMLElement} box @param {HTMLElement} note */
+	constructor(view, box, note) {
+		this.view = view;
+		this.box = box;
+		this.note = note;
+		this.all = false;
+		this.show();
+	}
+
+	show() {
+		const { header, meta } = this.view.snapshot;
+		const waits = header.waits;
+		const most = this.all ? waits.length : 8;
+
+		if (waits.length === 0) {
+			this.note.textContent = "";
+			Dom.fill(
+				this.box,
+				meta.settings.watch === false
+					? Dom.empty(
+							"Waits were not watched.",
+							"The program ran with `watch:off`; without it gpushim times what waits.",
+						)
+					: Dom.empty(
+							"No waits.",
+							"The host never waited for a device long enough to be noticed.",
+						),
+			);
+			return;
+		}
+		this.note.textContent =
+			Format.duration(header.waits_ns) +
+			" in all, " +
+			Format.share(header.waits_ns, meta.elapsed_ns) +
+			" of the run";
+		Dom.fill(
+			this.box,
+			Dom.make(
+				"ol",
+				{ class: "waits" },
+				...waits.slice(0, most).map((wait) => this.entry(wait, waits[0].host_ns)),
+			),
+			most < waits.length
+				? Dom.make("button", {
+						type: "button",
+						class: "more",
+						text: "Show all " + Format.count(waits.length),
+						on: {
+							click: () => {
+								this.all = true;
+								this.show();
+							},
+						},
+					})
+				: null,
+		);
+	}
+
+	entry(wait) {
+		const { snapshot } = this.view;
+		const elapsed = snapshot.meta.elapsed_ns;
+		const calls =
+			wait.calls > 1
+				? Format.count(wait.calls) +
+					" times, " +
+					Format.duration(wait.host_ns / wait.calls) +
+					" each, the longest " +
+					Format.duration(wait.longest_ns)
+				: "once";
+		const copies =
+			wait.copies > 0
+				? "; " +
+					Format.bytes(wait.size_bytes) +
+					" copied" +
+					(wait.memory ? ", " + wait.memory + " host memory" : "")
+				: "";
+
+		return Dom.make(
+			"li",
+			{ class: wait.problem ? "problem" : "" },
+			Dom.make(
+				"div",
+				{ class: "cost" },
+				Dom.make("strong", { text: Format.duration(wait.host_ns) }),
+				Dom.make("span", { text: Format.share(wait.host_ns, elapsed) }),
+				Dom.make("i", {
+					class: "gauge",
+					style: `--part:${Math.min(100, (100 * wait.host_ns) / elapsed)}%`,
+				}),
+			),
+			Dom.make(
+				"div",
+				{ class: "what" },
+				Dom.make(
+					"p",
+					{ class: "title" },
+					wait.problem ? Dom.make("b", { class: "tag", text: "avoidable" }) : null,
+					wait.title[0].toUpperCase() + wait.title.slice(1),
+				),
+				Dom.make("p", {
+					class: "place name",
+					text: snapshot.line_of(wait.stack),
+					title: snapshot.line_of(wait.stack),
+				}),
+				Dom.make("p", {
+					class: "calls name",
+					text: calls + copies + "; " + Format.name(wait.functions),
+				}),
+				wait.advice && (wait.problem || wait.normal)
+					? Dom.make("p", {
+							class: "advice",
+							text: (wait.problem ? "Instead: " : "") + wait.advice,
+						})
+					: null,
+			),
+		);
+	}
+}
