@@ -7,6 +7,7 @@
 #include "report/finding.h"
 #include "report/html_state.h"
 #include "report/map.h"
+#include "report/steps.h"
 
 #define SORTS_ALL ((1u << GSR_SORT_COUNT) - 1)
 
@@ -262,6 +263,35 @@ static void kernels_put(struct making *making)
 	column_put(making, "kernel_long_ns", kernels, GS_SNAP_kernels_long_ns);
 }
 
+/* Steps of the main loop: what each took, and where the host spent it. */
+static void steps_put(struct making *making)
+{
+	static const struct {
+		const char *name;
+		unsigned column;
+	} columns[] = {
+	    {"step_number", GS_SNAP_steps_number},	 {"step_time", GS_SNAP_steps_time_ns},
+	    {"step_wall", GS_SNAP_steps_wall_ns},	 {"step_launches", GS_SNAP_steps_launches},
+	    {"step_launch_ns", GS_SNAP_steps_launch_ns}, {"step_queue_ns", GS_SNAP_steps_queue_ns},
+	    {"step_wait_ns", GS_SNAP_steps_wait_ns},	 {"step_memory_ns", GS_SNAP_steps_memory_ns},
+	    {"step_load_ns", GS_SNAP_steps_load_ns},
+	};
+	const struct gsr_model *model = making->model;
+	size_t loop;
+	bool found = gsr_steps_main(model, &loop);
+
+	cJSON_AddItemToObject(making->pack->header, "loops", gsr_steps_json(model, making->places));
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		const uint64_t *cells = GSR_TABLE(model, steps)->column[columns[i].column];
+
+		gsr_pack_begin(making->pack);
+		for (size_t row = 0; found && row < GSR_ROWS(model, steps); row++)
+			if (GSR_CELL(model, steps, loop, row) == loop)
+				gsr_pack_put_signed(making->pack, (int64_t)cells[row]);
+		gsr_pack_end(making->pack, columns[i].name);
+	}
+}
+
 /* --- the header -------------------------------------------------------------------------------------------------- */
 
 static void header_put(struct making *making, const char *path)
@@ -296,5 +326,6 @@ void gsr_html_data(const char *path, const struct gsr_model *model, struct gsr_c
 	memory_put(&making);
 	waits_put(&making);
 	kernels_put(&making);
+	steps_put(&making);
 	gsr_map_drop(&making.text_of);
 }

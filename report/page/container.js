@@ -29,6 +29,11 @@ class Container {
 		return bytes;
 	}
 
+	/** A column of integers that may be negative. @param {string} name @returns {Float64Array} */
+	signed(name) {
+		return this.column(name, Float64Array).map((value) => (value % 2 ? -(value + 1) / 2 : value / 2));
+	}
+
 	/** @param {string} name @returns {number} */
 	rows(name) {
 		return this.header.columns[name][1];

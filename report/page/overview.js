@@ -63,13 +63,15 @@ class Overview {
 					},
 					{ stroke: Palette.style("--held"), width: 1, points: { show: false } },
 				],
-				hooks: { setSelect: [(plot) => this.selected(plot)] },
+				hooks: {
+					setSelect: [(plot) => this.selected(plot)],
+					ready: [(plot) => this.show_range(plot)],
+				},
 			},
 			this.data(),
 			this.box,
 		);
 		this.plot.root.setAttribute("aria-hidden", "true");
-		this.show_range();
 	}
 
 	selected(plot) {
@@ -81,8 +83,8 @@ class Overview {
 		this.show_range();
 	}
 
-	show_range() {
-		const { plot, view } = this;
+	show_range(plot = this.plot) {
+		const { view } = this;
 
 		if (!plot) return;
 		const left = plot.valToPos(view.range[0] / 1e9, "x");

@@ -32,6 +32,7 @@ class Snapshot {
 		this.read_times(container);
 		this.read_items(container);
 		this.read_extents(container);
+		this.read_steps(container);
 		this.elapsed_ns = Math.max(header.meta.elapsed_ns, this.times[this.events]);
 	}
 
@@ -48,7 +49,7 @@ class Snapshot {
 		const born = container.column("item_born");
 		const died = container.column("item_life", Float64Array);
 		const done = container.column("item_done", Float64Array);
-		const address = container.column("item_address", Float64Array);
+		const address = container.signed("item_address");
 		const count = born.length;
 		const items = {
 			count,
@@ -66,9 +67,7 @@ class Snapshot {
 		this.done_at = new Int32Array(this.events + 1).fill(-1); /* the last one; older ones by next_done */
 		this.next_done = new Int32Array(count).fill(-1);
 		for (let i = 0; i < count; i++) {
-			const delta = address[i];
-
-			address[i] = (i > 0 ? address[i - 1] : 0) + (delta % 2 ? -(delta + 1) / 2 : delta / 2);
+			address[i] += i > 0 ? address[i - 1] : 0;
 			born[i] += i > 0 ? born[i - 1] : 0;
 			items.died[i] = died[i] === 0 ? NEVER : born[i] + died[i] - 1;
 			items.done[i] = done[i] === 0 ? NEVER : items.died[i] + done[i] - 1;
@@ -94,6 +93,35 @@ class Snapshot {
 			device: container.column("extent_device", Uint8Array),
 			died: Uint32Array.from(life, (value, i) => (value === 0 ? NEVER : born[i] + value - 1)),
 		};
+	}
+
+	/* Steps of the main loop, by time; ns. */
+	read_steps(container) {
+		const column = (name) => container.signed("step_" + name);
+		const [number, time, wall, launches, launch, queue, wait, memory, load] = [
+			"number",
+			"time",
+			"wall",
+			"launches",
+			"launch_ns",
+			"queue_ns",
+			"wait_ns",
+			"memory_ns",
+			"load_ns",
+		].map(column);
+
+		this.loop = this.header.loops[0];
+		this.steps = Array.from(number, (_, i) => ({
+			number: number[i],
+			time_ns: time[i],
+			wall_ns: wall[i],
+			launches: launches[i],
+			queue: queue[i],
+			launch: Math.max(0, launch[i] - queue[i]),
+			wait: wait[i],
+			memory: memory[i],
+			load: load[i],
+		})).sort((a, b) => a.time_ns - b.time_ns);
 	}
 
 	/** When the recorded history begins. @returns {number} ns */

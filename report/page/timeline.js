@@ -10,6 +10,7 @@ class Timeline {
 		this.box = box;
 		this.holding_shown = true;
 		this.drag = null;
+		this.marks = new Marks(view.snapshot);
 		this.base = Dom.make("canvas", { class: "base" });
 		this.over = Dom.make("canvas", {
 			class: "over",
@@ -101,7 +102,7 @@ class Timeline {
 		context.imageSmoothingEnabled = false;
 		context.drawImage(this.raster.canvas, plot.x, plot.y, width / ratio, height / ratio);
 		if (this.holding_drawn()) this.draw_holding(context);
-		this.draw_marks(context);
+		this.marks.draw(context, this);
 	}
 
 	holding_drawn() {
@@ -212,56 +213,6 @@ class Timeline {
 		context.lineWidth = 1.5;
 		context.stroke();
 		context.restore();
-	}
-
-	/** Events that people look for: out of memory, captures, steps of the program. @returns {Array} */
-	marks() {
-		const { snapshot } = this.view;
-		const marks = snapshot.header.marks.map((mark) => ({
-			time_ns: snapshot.times[mark.event],
-			kind: mark.kind,
-			text:
-				mark.kind === "oom"
-					? "out of memory: " +
-						Format.bytes(mark.size_bytes) +
-						" asked for at " +
-						snapshot.line_of(mark.stack)
-					: mark.kind === "capture_begin"
-						? "a graph capture begins"
-						: "a graph capture ends",
-		}));
-
-		return marks.concat(snapshot.steps || []);
-	}
-
-	draw_marks(context) {
-		const { plot } = this;
-		let free = plot.x; /* where the next label fits */
-
-		context.font = this.font(11);
-		context.textAlign = "left";
-		context.textBaseline = "alphabetic";
-		for (const mark of this.marks()) {
-			const x = Math.round(this.x_of(mark.time_ns)) + 0.5;
-
-			if (x < plot.x || x > plot.x + plot.width) continue;
-			const color = Palette.style(mark.kind === "oom" ? "--bad" : "--mark");
-
-			context.strokeStyle = context.fillStyle = color;
-			context.lineWidth = 1;
-			context.setLineDash(mark.kind === "oom" ? [] : [2, 3]);
-			context.beginPath();
-			context.moveTo(x, plot.y - 4);
-			context.lineTo(x, plot.y + plot.height);
-			context.stroke();
-			context.setLineDash([]);
-			const label = mark.kind === "oom" ? "out of memory" : mark.kind === "step" ? mark.text : "";
-
-			if (label && x > free && x + context.measureText(label).width < plot.x + plot.width) {
-				context.fillText(label, x + 3, plot.y - 7);
-				free = x + context.measureText(label).width + 12;
-			}
-		}
 	}
 
 	/* --- the picked moment, the pointer, what is dragged --- */
@@ -393,13 +344,12 @@ class Timeline {
 		const { view } = this;
 		const { snapshot, history } = view;
 		const moment = this.bands.moments[this.column_at(x)];
-		const mark = this.marks().find((one) => Math.abs(this.x_of(one.time_ns) - x) < 4);
 		const found = this.find(x, y);
 
 		if (moment < 0) return ["not recorded: older than the history is long"];
 		const lines = [this.time_text(moment) + " \u00b7 " + Format.bytes(history.total[moment]) + " alive"];
 
-		if (mark) lines.push(mark.text);
+		lines.push(...this.marks.tell(this, x));
 		if (this.holding_drawn())
 			lines.push(Format.bytes(view.holding.held[moment]) + " held by the allocator");
 		if (found && found.item >= 0)

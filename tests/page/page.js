@@ -288,6 +288,22 @@ async function train(browser) {
 	await page.locator("#timeline").hover({ position: { x: 120, y: 200 } });
 	await settle(page);
 	ok((await text(page, "#segments_note")) !== note, "its state follows the pointer");
+	await page.locator("#steps_long button", { hasText: "Step 12" }).click();
+	await settle(page);
+	ok(
+		(await page.evaluate(() => {
+			const { range, snapshot } = App.view;
+			const step = snapshot.steps.find((one) => one.number === 12);
+
+			return (
+				range[0] < step.time_ns &&
+				range[1] > step.time_ns + step.wall_ns &&
+				range[1] - range[0] < step.wall_ns * 1.5
+			);
+		})) && (await text(page, "#steps")).includes("instead of"),
+		"a long step: what differed, and where it is",
+		await text(page, "#steps"),
+	);
 	equal(await overlaps(page), [], "nothing lies on anything else");
 	equal(page.wrong, [], "no error, no request");
 	await page.close();

@@ -15,6 +15,8 @@ MIB = 1 << 20
 BASE = 0x7F1000000000
 TYPES = ["alloc", "free", "tensor_alloc", "tensor_free", "host_alloc", "host_free", "driver_alloc", "driver_free", "segment_map",
          "segment_unmap", "free_done", "trim", "capture_begin", "capture_end", "pool_made", "pool_ended", "oom"]
+STEP = ("launches", "launch_ns", "device_ns", "queue_ns", "waits", "wait_ns", "memory_calls", "memory_ns", "loads", "load_ns",
+        "to_device_bytes", "to_host_bytes")
 
 
 class Scene:
@@ -35,6 +37,9 @@ class Scene:
                       "size_bytes": []}
         self.kernels = {"kind_names": ["kernel", "graph", "copy", "set"], "kind": [], "name": [], "stack": [], "calls": [],
                         "host_ns": [], "long_calls": [], "long_ns": []}
+        self.steps = {key: [] for key in ("loop", "number", "time_ns", "wall_ns") + STEP}
+        self.loops = {"kind_names": ["found", "marked", "inner"], "kind": []}
+        self.loops.update({key: [] for key in ("name", "stack", "thread", "steps", "wall_ns", "median_ns", "p99_ns", "longest_ns") + STEP})
         self.now = self.said = 0
         self.end = BASE
         self.holes = {}
@@ -124,7 +129,7 @@ class Scene:
             "events": self.events,
             "launches": {"kind_names": ["kernel"], "kind": [], "state_names": ["open"], "state": [], "name": [], "stream": [],
                          "stack": [], "thread": [], "time_ns": []},
-            "waits": self.waits, "kernels": self.kernels, "stacks": self.stacks, "frames": self.frames,
+            "waits": self.waits, "kernels": self.kernels, "steps": self.steps, "loops": self.loops, "stacks": self.stacks, "frames": self.frames,
             "modules": {"path": [0], "build_id": [0], "base": ["0"], "start": ["0"], "end": ["0"]},
             "strings": self.strings,
         }
@@ -157,8 +162,9 @@ def train(scene, steps, layers=24, small=0, seed=1):
         scene.alloc(48 * MIB, init)
         scene.alloc(16 * MIB + 512 * chance.randrange(40), init)
     scene.now += 300_000_000
-    kept = []
+    kept, walls = [], []
     for step in range(steps):
+        began = scene.now
         width = chance.choice([3, 4, 4, 5, 6])
         shards = scene.alloc(96 * MIB, workspace)
         held = []
@@ -186,9 +192,17 @@ def train(scene, steps, layers=24, small=0, seed=1):
         for gradient in gradients:
             scene.free(gradient, adam)
         scene.free(shards, workspace)
-        scene.now += 1_500_000
+        scene.now += 25_000_000 if step == 11 else 1_500_000
+        wall = scene.now - began
+        figures = dict.fromkeys(STEP, 0)
+        figures.update(launches=layers * 5, launch_ns=wall // 5, queue_ns=wall // 20, waits=1, wait_ns=wall // 4 + (step == 11) * 23_000_000)
+        add(scene.steps, loop=0, number=step + 1, time_ns=began, wall_ns=wall, **figures)
+        walls.append(wall)
         if step % 6 == 5:
             kept.append(scene.alloc(4 * MIB, item))
+    walls.sort()
+    add(scene.loops, kind=0, name=scene.string("layer_norm_grad_input"), stack=item, thread=4711, steps=steps, wall_ns=sum(walls),
+        median_ns=walls[steps // 2], p99_ns=walls[-1], longest_ns=walls[-1], **dict.fromkeys(STEP, 0))
     function = scene.string("cuStreamSynchronize")
     copy = scene.string("cuMemcpyDtoHAsync_v2")
     add(scene.waits, function=copy, stack=item, way=2, memory=1, calls=steps, apart=steps, first_launch=0, last_launch=900,
