@@ -43,14 +43,16 @@ static bool measure_peak(const struct measuring *measuring, double *ret_value)
 
 static bool measure_held(const struct measuring *measuring, double *ret_value)
 {
-	*ret_value = (double)gauges_sum(measuring->model, "reserved_bytes", "now");
+	*ret_value = 0;
+	for (size_t row = 0; row < GSR_ROWS(measuring->model, segments); row++)
+		*ret_value += (double)GSR_CELL(measuring->model, segments, size_bytes, row);
 	return true;
 }
 
 static bool measure_held_peak(const struct measuring *measuring, double *ret_value)
 {
 	*ret_value = (double)gauges_sum(measuring->model, "reserved_bytes", "peak");
-	return true;
+	return *ret_value > 0 || GSR_ROWS(measuring->model, segments) == 0; /* what was imported does not know it */
 }
 
 static bool measure_holes(const struct measuring *measuring, double *ret_value)

@@ -17,6 +17,8 @@ int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_op
 int gsr_graph(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_check(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_frag(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_import(const char *path, const struct gsr_model *model, const struct gsr_options *options);
+int gsr_symbolize(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_timeline(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 int gsr_leaks(const char *path, const struct gsr_model *model, const struct gsr_options *options);
 

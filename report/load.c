@@ -8,26 +8,14 @@
 #include <string.h>
 
 #include "report/check.h"
+#include "report/import.h"
 #include "report/input.h"
 #include "report/output.h"
 #include "report/scan.h"
 #include "shim/base/err.h"
 
-#define COLUMNS(table)                                                                                                 \
-	static const struct gs_snap_column table##_columns[] = {GS_SNAP_COLUMNS_##table(GS_SNAP_COLUMN_ROW)};
-GS_SNAP_TABLES(COLUMNS)
-
-static const struct {
-	const char *key;
-	const struct gs_snap_column *columns;
-	unsigned column_count;
-} tables[] = {
-#define TABLE_ROW(table) {#table, table##_columns, GS_SNAP_##table##_COLUMNS},
-    GS_SNAP_TABLES(TABLE_ROW)
-#undef TABLE_ROW
-};
-
 #define KEY_BYTES 64
+#define WHY_BYTES sizeof(((struct gsr_scan *)NULL)->error)
 
 /* A key and its colon. One that is too long to be known becomes "". */
 static int key_read(struct gsr_scan *scan, char key[KEY_BYTES])
@@ -164,34 +152,34 @@ static int table_read(struct gsr_scan *scan, unsigned id, struct gsr_table *tabl
 			return GS_E_INVALID;
 		if (!more)
 			break;
-		gsr_progress("reading", tables[id].key, (double)(scan->at - scan->start) / (double)(scan->end - scan->start));
+		gsr_progress("reading", gsr_table_schemas[id].key, (double)(scan->at - scan->start) / (double)(scan->end - scan->start));
 		if (key_read(scan, key) != 0)
 			return GS_E_INVALID;
-		for (; column < tables[id].column_count; column++) {
-			if (strcmp(key, tables[id].columns[column].key) == 0)
+		for (; column < gsr_table_schemas[id].column_count; column++) {
+			if (strcmp(key, gsr_table_schemas[id].columns[column].key) == 0)
 				break;
-			snprintf(names_key, sizeof(names_key), "%s_names", tables[id].columns[column].key);
-			is_names = tables[id].columns[column].kind == GS_SNAP_NAME && strcmp(key, names_key) == 0;
+			snprintf(names_key, sizeof(names_key), "%s_names", gsr_table_schemas[id].columns[column].key);
+			is_names = gsr_table_schemas[id].columns[column].kind == GS_SNAP_NAME && strcmp(key, names_key) == 0;
 			if (is_names)
 				break;
 		}
-		if (column == tables[id].column_count) {
+		if (column == gsr_table_schemas[id].column_count) {
 			if (gsr_scan_skip(scan, &ignored) != 0)
 				return GS_E_INVALID;
 		} else if (is_names) {
 			if (texts_read(scan, &table->names[column]) != 0)
 				return GS_E_INVALID;
 		} else if (table->column[column] != NULL) {
-			return gsr_scan_fail(scan, "%s.%s is given twice", tables[id].key, key);
-		} else if (column_read(scan, tables[id].columns[column].kind, rows, &table->column[column], &rows) !=
+			return gsr_scan_fail(scan, "%s.%s is given twice", gsr_table_schemas[id].key, key);
+		} else if (column_read(scan, gsr_table_schemas[id].columns[column].kind, rows, &table->column[column], &rows) !=
 			   0) {
 			return GS_E_INVALID;
 		}
 	}
-	for (unsigned column = 0; column < tables[id].column_count; column++)
+	for (unsigned column = 0; column < gsr_table_schemas[id].column_count; column++)
 		if (table->column[column] == NULL)
-			return gsr_scan_fail_at(scan, start, "%s has no column \"%s\"", tables[id].key,
-						tables[id].columns[column].key);
+			return gsr_scan_fail_at(scan, start, "%s has no column \"%s\"", gsr_table_schemas[id].key,
+						gsr_table_schemas[id].columns[column].key);
 	table->rows = rows;
 	return 0;
 }
@@ -277,7 +265,7 @@ static int section_read(struct gsr_scan *scan, const char *key, struct gsr_model
 	const char *ignored;
 
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (strcmp(key, tables[id].key) == 0)
+		if (strcmp(key, gsr_table_schemas[id].key) == 0)
 			return model->tables[id].column[0] == NULL ? table_read(scan, id, &model->tables[id])
 								   : gsr_scan_fail(scan, "%s is given twice", key);
 #define READ_OBJECT(object, is_list)                                                                                   \
@@ -323,8 +311,8 @@ static bool may_lack(const char *section)
 static int sections_check(struct gsr_scan *scan, const struct gsr_model *model)
 {
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (model->tables[id].column[0] == NULL && !may_lack(tables[id].key))
-			return gsr_scan_fail(scan, "there is no section \"%s\"", tables[id].key);
+		if (model->tables[id].column[0] == NULL && !may_lack(gsr_table_schemas[id].key))
+			return gsr_scan_fail(scan, "there is no section \"%s\"", gsr_table_schemas[id].key);
 #define CHECK_OBJECT(object, is_list)                                                                                  \
 	if (model->object == NULL && !may_lack(#object))                                                               \
 		return gsr_scan_fail(scan, "there is no section \"%s\"", #object);
@@ -368,32 +356,51 @@ static int document_read(struct gsr_scan *scan, struct gsr_model *model)
 	return sections_check(scan, model);
 }
 
+/* The model of the bytes, whatever they are; else where and why not. */
+static int bytes_read(const char *bytes, size_t length, struct gsr_model *model, size_t *ret_error_at, char why[WHY_BYTES])
+{
+	enum gsr_foreign foreign = gsr_foreign_of(bytes, length);
+	const char *foreign_why = NULL;
+	struct gsr_scan scan;
+	int error;
+
+	if (foreign != GSR_FOREIGN_NONE) {
+		error = (foreign == GSR_FOREIGN_TORCH ? gsr_import_torch : gsr_import_rmm)(bytes, length, model, ret_error_at,
+											   &foreign_why);
+		if (error != 0)
+			snprintf(why, sizeof(scan.error), "%s", foreign_why);
+		return error;
+	}
+	gsr_scan_init(&scan, bytes, length);
+	error = document_read(&scan, model);
+	gsr_progress_end();
+	*ret_error_at = scan.error_at;
+	memcpy(why, scan.error, sizeof(scan.error));
+	return error;
+}
+
 int gsr_load(const char *path, struct gsr_model *ret_model)
 {
 	struct gsr_model model = {0};
-	struct gsr_scan scan;
+	char *bytes, wrong[WHY_BYTES];
 	const char *why;
-	char *bytes, wrong[200];
-	size_t length;
+	size_t length, error_at;
 	int error;
 
 	if (gsr_input_read(path, &bytes, &length, &why) != 0) {
 		fprintf(stderr, "gpushim-report: %s: %s\n", path, why);
 		return GS_E_IO;
 	}
-	gsr_scan_init(&scan, bytes, length);
-	error = document_read(&scan, &model);
-	gsr_progress_end();
+	error = bytes_read(bytes, length, &model, &error_at, wrong);
+	free(bytes);
 	if (error != 0) {
-		fprintf(stderr, "gpushim-report: %s: %s at byte %zu\n", path, scan.error, scan.error_at);
-		free(bytes);
+		fprintf(stderr, "gpushim-report: %s: %s at byte %zu\n", path, wrong, error_at);
 		gsr_model_drop(&model);
 		return GS_E_INVALID;
 	}
-	free(bytes);
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (gsr_table_check(&model, id, tables[id].key, tables[id].columns, tables[id].column_count, wrong,
-				    sizeof(wrong)) != 0) {
+		if (gsr_table_check(&model, id, gsr_table_schemas[id].key, gsr_table_schemas[id].columns,
+				    gsr_table_schemas[id].column_count, wrong, sizeof(wrong)) != 0) {
 			fprintf(stderr, "gpushim-report: %s: %s\n", path, wrong);
 			gsr_model_drop(&model);
 			return GS_E_INVALID;

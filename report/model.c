@@ -4,6 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COLUMNS(table)                                                                                                 \
+	static const struct gs_snap_column table##_columns[] = {GS_SNAP_COLUMNS_##table(GS_SNAP_COLUMN_ROW)};
+GS_SNAP_TABLES(COLUMNS)
+
+const struct gsr_table_schema gsr_table_schemas[GS_SNAP_TABLE_COUNT] = {
+#define TABLE_ROW(table) {#table, table##_columns, GS_SNAP_##table##_COLUMNS},
+    GS_SNAP_TABLES(TABLE_ROW)
+#undef TABLE_ROW
+};
+
 static void texts_drop(struct gsr_texts *texts)
 {
 	free(texts->bytes);

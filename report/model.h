@@ -25,12 +25,21 @@ struct gsr_table {
 	struct gsr_texts names[GS_SNAP_MAX_COLUMNS]; /* of columns of kind NAME */
 };
 
+/* What schema.h says of each table. */
+struct gsr_table_schema {
+	const char *key;
+	const struct gs_snap_column *columns;
+	unsigned column_count;
+};
+extern const struct gsr_table_schema gsr_table_schemas[GS_SNAP_TABLE_COUNT];
+
 struct gsr_model {
 #define GSR_MODEL_OBJECT(object, is_list) cJSON *object;
 	GS_SNAP_OBJECTS(GSR_MODEL_OBJECT)
 #undef GSR_MODEL_OBJECT
 	struct gsr_table tables[GS_SNAP_TABLE_COUNT];
 	struct gsr_texts strings;
+	const char *root; /* where files of modules are looked for first; NULL = only where they were. Not owned */
 };
 
 void gsr_model_drop(struct gsr_model *model);

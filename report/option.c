@@ -161,6 +161,9 @@ static int option_read(enum gsr_option_id id, char *argument, struct gsr_options
 	case GSR_OPTION_LIMITS:
 		options->limits_file = argument;
 		return 0;
+	case GSR_OPTION_ROOT:
+		options->root = argument;
+		return 0;
 	case GSR_OPTION_SVG:
 		options->svg = true;
 		return 0;

@@ -37,6 +37,7 @@ struct gsr_options {
 	const char *output;	/* NULL = standard output */
 	bool force;
 	bool svg;
+	const char *root; /* NULL = not given */
 	unsigned limit_count;
 	const char *limits[GSR_LIMITS_MAX];
 	const char *limits_file;

@@ -128,6 +128,9 @@ static const char *native_names(struct gsr_places *places, uint64_t frame, const
 	*ret_module = base_name(gsr_module_path(model, frame));
 	if ((*ret_module)[0] == '\0')
 		*ret_module = "?";
+	*ret_distance = 0;
+	if (GSR_CELL(model, frames, function, frame) != 0)
+		return gsr_string(model, GSR_CELL(model, frames, function, frame));
 	return module == 0
 		   ? NULL
 		   : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame), ret_distance);
@@ -225,7 +228,10 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 		return text;
 	}
 	name = short_name(function, TEMPLATE_LONGEST);
-	gsr_cell(text, "%s+0x%llx in %s", name, (unsigned long long)distance, module);
+	if (distance != 0)
+		gsr_cell(text, "%s+0x%llx in %s", name, (unsigned long long)distance, module);
+	else
+		gsr_cell(text, "%s in %s", name, module);
 	free(name);
 	return text;
 }

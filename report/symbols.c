@@ -2,6 +2,7 @@
 #include "report/symbols.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -190,18 +191,52 @@ static void section_symbols_add(struct module_symbols *module, Elf_Scn *section,
 		symbol_offer(module, &symbol, header->sh_link);
 }
 
-static void module_load(struct module_symbols *module, const char *path, const char *build_id)
+/* Whether the file is there and is the module. Then it stays open. */
+static bool file_use(struct module_symbols *module, const char *path, const char *build_id)
+{
+	struct stat stat;
+
+	module->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (module->fd >= 0 && fstat(module->fd, &stat) == 0 && S_ISREG(stat.st_mode))
+		module->elf = elf_begin(module->fd, ELF_C_READ_MMAP, NULL);
+	if (module->elf != NULL && elf_kind(module->elf) == ELF_K_ELF && build_id_matches(module->elf, build_id))
+		return true;
+	elf_end(module->elf);
+	module->elf = NULL;
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = -1;
+	return false;
+}
+
+/* Below root: where it was, beside all others, or by its build-id as debuggers keep them; then where it was. A file by another name
+ * than its own must have a build-id to be the one. */
+static bool file_find(struct module_symbols *module, const char *root, const char *path, const char *build_id)
+{
+	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+	char *below = NULL;
+	bool found = false;
+
+	for (unsigned way = 0; !found && root != NULL && way < 3; way++) {
+		if (way == 2 && strlen(build_id) < 3)
+			break;
+		if (way == 0 ? asprintf(&below, "%s/%s", root, path) < 0
+		    : way == 1 ? asprintf(&below, "%s/%s", root, name) < 0
+			       : asprintf(&below, "%s/.build-id/%.2s/%s.debug", root, build_id, build_id + 2) < 0)
+			abort();
+		found = file_use(module, below, build_id);
+		free(below);
+	}
+	return found || (path[0] == '/' && file_use(module, path, build_id));
+}
+
+static void module_load(struct module_symbols *module, const char *root, const char *path, const char *build_id)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	struct stat stat;
 
 	module->tried = true;
-	module->fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	if (module->fd < 0 || fstat(module->fd, &stat) != 0 || !S_ISREG(stat.st_mode))
-		return;
-	module->elf = elf_begin(module->fd, ELF_C_READ_MMAP, NULL);
-	if (module->elf == NULL || elf_kind(module->elf) != ELF_K_ELF || !build_id_matches(module->elf, build_id))
+	if (!file_find(module, root, path, build_id))
 		return;
 	while ((section = elf_nextscn(module->elf, section)) != NULL)
 		if (gelf_getshdr(section, &header) != NULL &&
@@ -218,7 +253,7 @@ const char *gsr_symbols_find(struct gsr_symbols *symbols, uint64_t module_id, ui
 	size_t at;
 
 	if (!module->tried)
-		module_load(module, gsr_string(model, GSR_CELL(model, modules, path, module_id)),
+		module_load(module, model->root, gsr_string(model, GSR_CELL(model, modules, path, module_id)),
 			    gsr_string(model, GSR_CELL(model, modules, build_id, module_id)));
 	at = place_from(module, return_offset - 1);
 	if (at == module->count || module->places[at].address != return_offset - 1 || module->places[at].name == NULL)
