@@ -62,7 +62,7 @@ testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 # lib_* is a shared library, linked to nothing or to what the word after lib_ says.
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_rooms  := preload conformance fault sim/torch mutants
+prog_rooms  := preload labelled conformance fault sim/torch mutants
 prog_src    := $(wildcard $(foreach room,$(prog_rooms),$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
 proglib_src := $(wildcard tests/preload/lib_*.c)

@@ -31,6 +31,20 @@ static void copies_print(const struct gsr_finding *finding)
 		 finding->memory, finding->memory[0] != '\0' ? " host memory" : "");
 }
 
+static void idle_print(const struct gsr_finding *finding)
+{
+	char count[GSR_CELL_BYTES], idle[GSR_CELL_BYTES], each[GSR_CELL_BYTES];
+
+	if (finding->clear)
+		gsr_line("            nothing was left to wait for: everything was known to be done");
+	if (finding->drained == 0)
+		return;
+	gsr_line("            device idle afterwards: at least %s in all, %s after each of %s waits%s",
+		 gsr_duration(idle, finding->idle_ns), gsr_duration(each, finding->idle_ns / finding->drained),
+		 gsr_number(count, finding->drained),
+		 finding->timely ? "; it was busy up to then, and again at once" : "");
+}
+
 static void finding_print(const struct gsr_model *model, struct gsr_places *places, const struct gsr_finding *finding)
 {
 	const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
@@ -48,6 +62,7 @@ static void finding_print(const struct gsr_model *model, struct gsr_places *plac
 	else
 		gsr_line("            once; %s", finding->functions);
 	copies_print(finding);
+	idle_print(finding);
 	if (finding->problem && text->advice[0] != '\0')
 		gsr_line("            instead: %s", text->advice);
 	else if (!text->problem && text->advice[0] != '\0')
@@ -86,6 +101,9 @@ static void sync_print(const char *path, const struct gsr_model *model, struct g
 	gsr_line("the host waited %s (%s of %s) in %s places; times are the host's, inside the calls",
 		 gsr_duration(time, findings->host_ns), gsr_share(share, findings->host_ns, elapsed_ns(model)),
 		 gsr_duration(elapsed, elapsed_ns(model)), gsr_number(count, findings->count));
+	if (findings->idle_ns > 0)
+		gsr_line("the device had nothing to do for at least %s (%s) afterwards: from the end of a wait to the next launch",
+			 gsr_duration(time, findings->idle_ns), gsr_share(share, findings->idle_ns, elapsed_ns(model)));
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct gsr_finding *finding = &findings->findings[i];
 
@@ -114,6 +132,11 @@ static cJSON *finding_json(struct gsr_places *places, const struct gsr_finding *
 	cJSON_AddNumberToObject(object, "calls", (double)finding->calls);
 	cJSON_AddNumberToObject(object, "host_ns", (double)finding->host_ns);
 	cJSON_AddNumberToObject(object, "longest_ns", (double)finding->longest_ns);
+	cJSON_AddBoolToObject(object, "clear", finding->clear);
+	cJSON_AddBoolToObject(object, "timely", finding->timely);
+	cJSON_AddNumberToObject(object, "clear_ns", (double)finding->clear_ns);
+	cJSON_AddNumberToObject(object, "drained", (double)finding->drained);
+	cJSON_AddNumberToObject(object, "idle_ns", (double)finding->idle_ns);
 	cJSON_AddNumberToObject(object, "size_bytes", (double)finding->size_bytes);
 	cJSON_AddStringToObject(object, "memory", finding->memory);
 	return object;
@@ -127,6 +150,7 @@ static void sync_json(const char *path, const struct gsr_model *model, struct gs
 	cJSON_AddStringToObject(object, "file", path);
 	cJSON_AddNumberToObject(object, "elapsed_ns", (double)elapsed_ns(model));
 	cJSON_AddNumberToObject(object, "host_ns", (double)findings->host_ns);
+	cJSON_AddNumberToObject(object, "idle_ns", (double)findings->idle_ns);
 	list = cJSON_AddArrayToObject(object, "findings");
 	for (size_t i = 0; i < findings->count; i++)
 		cJSON_AddItemToArray(list, finding_json(places, &findings->findings[i]));

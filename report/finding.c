@@ -16,6 +16,10 @@ enum needs { ANY, WAIT };
 /* A call that takes less than this on average found nothing to wait for. */
 #define PRICE_NS 10000
 
+/* After waits by name the device is idle for less than this share of the time that they took: it was busy up to them and again
+ * right afterwards, as at the end of a step or of what is timed. */
+#define TIMELY_SHARE 200
+
 const struct gsr_finding_text gsr_finding_texts[GSR_FINDING_KINDS] = {
 #define FINDING(name, key, weight, title, advice) [GSR_FINDING_##name] = {key, title, advice, (weight) == PROBLEM},
 #include "report/finding.def"
@@ -145,6 +149,28 @@ static bool in_loop(const struct gsr_model *model, const size_t *row, size_t cou
 	return false;
 }
 
+/* Waits by name, and what they found. */
+static void waits_judge(const struct gsr_model *model, const size_t *row, size_t count, struct gsr_finding *finding)
+{
+	uint64_t waits = 0, clear = 0, copies = 0;
+
+	for (size_t at = 0; at < count; at++) {
+		bool by_name = strcmp(GSR_NAME(model, waits, class, row[at]), "sync") == 0;
+
+		finding->drained += GSR_CELL(model, waits, drained, row[at]);
+		finding->idle_ns += GSR_CELL(model, waits, idle_ns, row[at]);
+		copies += !by_name && row_waits(model, row[at]);
+		if (!by_name)
+			continue;
+		waits += GSR_CELL(model, waits, calls, row[at]);
+		clear += GSR_CELL(model, waits, clear, row[at]);
+		finding->clear_ns += GSR_CELL(model, waits, clear_ns, row[at]);
+	}
+	finding->clear = copies == 0 && waits > 0 && clear >= waits;
+	finding->timely = copies == 0 && waits > clear && finding->drained >= (waits - clear) - (waits - clear) / 10 &&
+			  finding->idle_ns < finding->host_ns / TIMELY_SHARE;
+}
+
 static void finding_make(const struct gsr_model *model, struct gsr_places *places, const size_t *row, size_t count,
 			 uint64_t launches, struct gsr_finding *finding)
 {
@@ -171,8 +197,12 @@ static void finding_make(const struct gsr_model *model, struct gsr_places *place
 	finding->stack = GSR_CELL(model, waits, stack, row[0]);
 	finding->memory = memory == NULL || strcmp(memory, "none") == 0 ? "" : memory;
 	finding->kind = kind_of(model, places, row, count);
+	waits_judge(model, row, count, finding);
+	finding->timely &= finding->kind == GSR_FINDING_DEVICE || finding->kind == GSR_FINDING_STREAM ||
+			   finding->kind == GSR_FINDING_EVENT;
 	finding->problem = gsr_finding_texts[finding->kind].problem && in_loop(model, row, count, launches) &&
-			   finding->host_ns / finding->calls >= PRICE_NS;
+			   !finding->clear && !finding->timely &&
+			   (finding->host_ns - finding->clear_ns) / finding->calls >= PRICE_NS;
 }
 
 /* --- in order ----------------------------------------------------------------------------------------------------- */
@@ -211,6 +241,8 @@ static int by_price(const void *left, const void *right)
 
 	if (a->problem != b->problem)
 		return a->problem ? -1 : 1;
+	if (a->clear != b->clear)
+		return a->clear ? 1 : -1;
 	if (a->host_ns != b->host_ns)
 		return a->host_ns > b->host_ns ? -1 : 1;
 	return a->stack < b->stack ? -1 : 1;
@@ -227,6 +259,7 @@ static size_t rows_by_line(const struct gsr_model *model, struct gsr_places *pla
 		uint64_t stack = GSR_CELL(model, waits, stack, at), host_ns = GSR_CELL(model, waits, host_ns, at);
 
 		findings->host_ns += host_ns;
+		findings->idle_ns += GSR_CELL(model, waits, idle_ns, at);
 		if (stack != 0)
 			placed[count++] = (struct placed){gsr_places_line(places, stack), family_of(model, at), host_ns, at};
 	}

@@ -17,6 +17,22 @@
 #define KEY_BYTES 64
 #define WHY_BYTES sizeof(((struct gsr_scan *)NULL)->error)
 
+/* The first files of the schema lack some columns: they read as 0 there. */
+static int column_lacking(struct gsr_scan *scan, const char *start, unsigned id, unsigned column, struct gsr_table *table)
+{
+	static const char *const later[] = {GS_SNAP_LATER_COLUMNS};
+	char name[2 * KEY_BYTES];
+
+	snprintf(name, sizeof(name), "%s.%s", gsr_table_schemas[id].key, gsr_table_schemas[id].columns[column].key);
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+		if (strcmp(later[i], name) != 0)
+			continue;
+		table->column[column] = calloc(table->rows + 1, sizeof(*table->column[column]));
+		return table->column[column] != NULL ? 0 : gsr_scan_fail(scan, "out of memory");
+	}
+	return gsr_scan_fail_at(scan, start, "%s has no column \"%s\"", gsr_table_schemas[id].key, gsr_table_schemas[id].columns[column].key);
+}
+
 /* A key and its colon. One that is too long to be known becomes "". */
 static int key_read(struct gsr_scan *scan, char key[KEY_BYTES])
 {
@@ -176,11 +192,10 @@ static int table_read(struct gsr_scan *scan, unsigned id, struct gsr_table *tabl
 			return GS_E_INVALID;
 		}
 	}
+	table->rows = rows != SIZE_MAX ? rows : 0;
 	for (unsigned column = 0; column < gsr_table_schemas[id].column_count; column++)
-		if (table->column[column] == NULL)
-			return gsr_scan_fail_at(scan, start, "%s has no column \"%s\"", gsr_table_schemas[id].key,
-						gsr_table_schemas[id].columns[column].key);
-	table->rows = rows;
+		if (table->column[column] == NULL && column_lacking(scan, start, id, column, table) != 0)
+			return GS_E_INVALID;
 	return 0;
 }
 
@@ -266,7 +281,7 @@ static int section_read(struct gsr_scan *scan, const char *key, struct gsr_model
 
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
 		if (strcmp(key, gsr_table_schemas[id].key) == 0)
-			return model->tables[id].column[0] == NULL ? table_read(scan, id, &model->tables[id])
+			return model->gsr_table_schemas[id].column[0] == NULL ? table_read(scan, id, &model->tables[id])
 								   : gsr_scan_fail(scan, "%s is given twice", key);
 #define READ_OBJECT(object, is_list)                                                                                   \
 	if (strcmp(key, #object) == 0) {                                                                               \
@@ -311,7 +326,7 @@ static bool may_lack(const char *section)
 static int sections_check(struct gsr_scan *scan, const struct gsr_model *model)
 {
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (model->tables[id].column[0] == NULL && !may_lack(gsr_table_schemas[id].key))
+		if (model->gsr_table_schemas[id].column[0] == NULL && !may_lack(gsr_table_schemas[id].key))
 			return gsr_scan_fail(scan, "there is no section \"%s\"", gsr_table_schemas[id].key);
 #define CHECK_OBJECT(object, is_list)                                                                                  \
 	if (model->object == NULL && !may_lack(#object))                                                               \

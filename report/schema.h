@@ -81,7 +81,12 @@ enum gs_snap_kind {
 	X(waits, last_launch, COUNT, "likewise, at the last call")							\
 	X(waits, host_ns, COUNT, "host time inside")									\
 	X(waits, longest_ns, COUNT, "longest one")									\
-	X(waits, size_bytes, COUNT, "bytes copied")
+	X(waits, size_bytes, COUNT, "bytes copied")									\
+	X(waits, clear, COUNT, "calls before which nothing was left to wait for, as far as the host knew")		\
+	X(waits, clear_ns, COUNT, "host time of these")									\
+	X(waits, clear_bytes, COUNT, "bytes that these copied")								\
+	X(waits, drained, COUNT, "calls that left the device without anything to do, as far as this process knows")	\
+	X(waits, idle_ns, COUNT, "from the end of these until the host submitted something")
 
 #define GS_SNAP_COLUMNS_launches(X)                                                                                    \
 	X(launches, kind, NAME, "kernel, graph, copy or set")                                                          \
@@ -253,6 +258,10 @@ enum gs_snap_type {
 
 /* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
 #define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels", "steps", "loops"
+
+/* Likewise columns, which read as 0 there. */
+#define GS_SNAP_LATER_COLUMNS                                                                                          \
+	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns"
 
 /* A place that the program came to less often, with launches in between, is no part of a loop: for waits. */
 #define GS_SNAP_LOOP_CALLS 5

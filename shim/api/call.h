@@ -66,7 +66,7 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum gs_call_class call_class, uint64_t ticks)
 {
 	if (ticks >= GS_WAIT_SHORT_TICKS || (call->start_ticks != 0 && (call->wait.stacked || call->wait.size_bytes != 0)))
-		gs_wait_ended(call, ticks);
+		gs_wait_ended(call, result, ticks);
 	if (call_class == GS_CLASS_LAUNCH || call_class == GS_CLASS_GRAPH_LAUNCH)
 		gs_wait_launched();
 	if (call_class == GS_CLASS_POLL && gs_call_timed)

@@ -9,13 +9,14 @@
 #define NO_DRIVER CUDA_ERROR_NO_DEVICE
 
 #define DO_PASS(handler, call, real, arguments) real arguments
-#define DO_COPY(handler, call, real, arguments) (note_copy(call, gs_copy_of_##handler arguments), real arguments)
+#define DO_COPY(handler, call, real, arguments)                                                                        \
+	(note_copy(call, gs_copy_of_##handler arguments, LAST_STREAM(arguments)), real arguments)
 #define DO_HOOK(handler, call, real, arguments) gs_on_##handler(call, real GS_AFTER_COMMA arguments)
 
-static inline void note_copy(struct gs_call *call, struct gs_copy copy)
+static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream stream)
 {
 	if (call->start_ticks != 0)
-		gs_wait_copies(call, &copy);
+		gs_wait_copies(call, &copy, stream);
 }
 
 /* Asynchronous copies and memsets are noted in the launch log. All of them have their stream last. */
@@ -24,6 +25,15 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy)
 #define LAST(arguments) (0 GS_AFTER_COMMA arguments)
 #define LAST_STREAM(arguments) _Generic(LAST(arguments), CUstream: LAST(arguments), default: (CUstream)NULL)
 #pragma GCC diagnostic ignored "-Wunused-value"
+
+/* Other work of streams: of the default one where the call names none, else of the stream that comes first. */
+#define SUBMITTED(call_class)                                                                                          \
+	(GS_CLASS_##call_class == GS_CLASS_COPY || GS_CLASS_##call_class == GS_CLASS_SET ||                            \
+	 GS_CLASS_##call_class == GS_CLASS_HOST_FUNC || GS_CLASS_##call_class == GS_CLASS_MEM_OP)
+#define FIRST_OF(first, ...) (first)
+#define FIRST_OR_ZERO(...) FIRST_OF(__VA_ARGS__ __VA_OPT__(, ) 0, 0)
+#define FIRST(arguments) FIRST_OR_ZERO arguments
+#define FIRST_STREAM(arguments) _Generic(FIRST(arguments), CUstream: FIRST(arguments), default: (CUstream)NULL)
 
 /* Copies that return when they are done, and not before all that the legacy stream waits for. */
 #define DONE(handler) (GS_FN_##handler == GS_FN_cuMemcpyDtoH_v2 || GS_FN_##handler == GS_FN_cuMemcpyAtoH_v2)
@@ -46,6 +56,8 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy)
 			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
 		if (NOTED(call_class))                                                                                 \
 			gs_launch_note(&call, NOTED_KIND(call_class), NULL, LAST_STREAM(arguments), result);           \
+		if (SUBMITTED(call_class) && !DONE(handler))                                                           \
+			gs_launch_submitted(&call, FIRST_STREAM(arguments), result);                                   \
 		if (DONE(handler) && result == CUDA_SUCCESS)                                                           \
 			gs_launch_copied(&call);                                                                       \
 		gs_call_end(&call, result, GS_CLASS_##call_class, GS_SUBMITS_##call_class, GS_TO_HOST_##call_class);   \

@@ -38,6 +38,16 @@ static uint64_t waits_cell(const void *user, size_t row, unsigned column)
 		return wait.longest_ns;
 	case GS_SNAP_waits_size_bytes:
 		return wait.size_bytes;
+	case GS_SNAP_waits_clear:
+		return wait.clear;
+	case GS_SNAP_waits_clear_ns:
+		return wait.clear_ns;
+	case GS_SNAP_waits_clear_bytes:
+		return wait.clear_bytes;
+	case GS_SNAP_waits_drained:
+		return wait.drained;
+	case GS_SNAP_waits_idle_ns:
+		return wait.idle_ns;
 	case GS_SNAP_waits_COLUMNS:
 		break;
 	}

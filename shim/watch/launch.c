@@ -14,6 +14,7 @@
 #include "shim/core/stream.h"
 #include "shim/stack/key.h"
 #include "shim/stack/stack.h"
+#include "shim/watch/gap.h"
 #include "shim/watch/kernel.h"
 #include "shim/watch/step.h"
 
@@ -173,6 +174,22 @@ bool gs_launch_stream(const struct gs_call *call, CUstream handle, struct gs_wor
 	return true;
 }
 
+static inline void submitted(const struct gs_call *call, const struct gs_work_stream *stream, uint64_t ticks)
+{
+	if (stream->captured)
+		return;
+	gs_proven_submitted(stream, ticks);
+	gs_gap_work(stream->context, call->start_ticks != 0 ? call->start_ticks : ticks);
+}
+
+void gs_launch_submitted(const struct gs_call *call, CUstream handle, CUresult result)
+{
+	struct gs_work_stream stream;
+
+	if (result == CUDA_SUCCESS && gs_launch_stream(call, handle, &stream))
+		submitted(call, &stream, gs_ticks());
+}
+
 void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t before)
 {
 	struct gs_work_stream stream;
@@ -273,10 +290,12 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 		call->end_ticks = ticks;
 	if ((result != CUDA_SUCCESS && !(launches_block && gs_order_breaks(result))) || (log = log_of_thread()) == NULL)
 		return;
-	if (__builtin_expect(result == CUDA_SUCCESS, 1))
+	if (__builtin_expect(result == CUDA_SUCCESS, 1)) {
 		stream_find(log, named(call, handle), &stream);
-	else
+		submitted(call, &stream, ticks);
+	} else {
 		stream = (struct gs_work_stream){.id = 0};
+	}
 	site = site_find(log, call, kind, function);
 	taken = call->start_ticks != 0 ? ticks - call->start_ticks : 0;
 	if (kind <= GS_WORK_GRAPH && stream.id != 0)

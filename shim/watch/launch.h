@@ -68,6 +68,9 @@ bool gs_launch_blocks(void);
  * a kernel; NULL otherwise. To be called as soon as the driver has returned: takes the time for gs_call_end too. */
 void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *function, CUstream stream, CUresult result);
 
+/* The same for work that the log does not hold. */
+void gs_launch_submitted(const struct gs_call *call, CUstream stream, CUresult result);
+
 /* The stream that the handle means in this call, for what shows how far work has come (shim/watch/proven.h). False: there
  * is no log. */
 bool gs_launch_stream(const struct gs_call *call, CUstream handle, struct gs_work_stream *ret_stream);

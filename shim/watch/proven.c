@@ -1,5 +1,6 @@
 /* See proven.h. Three small tables of fixed size. A stream or an event that finds no room takes the place of another,
- * whose knowledge is forgotten. */
+ * whose knowledge is forgotten. What pending work is judged by can be read without the lock: a reader may see a stream that
+ * takes the place of another half and half, and then hold it for busier than it is. */
 #include "shim/watch/proven.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 
-#define STREAMS 1024u
+#define STREAMS GS_PROVEN_STREAMS
 #define EVENTS 4096u
 #define CONTEXTS 64u
 #define PROBES 8u
@@ -23,16 +24,18 @@ struct wait {
 };
 
 struct stream {
-	uint64_t id; /* 0 = free */
-	uint64_t before;
+	_Atomic uint64_t id; /* 0 = free */
+	_Atomic uint64_t before;
+	_Atomic uint32_t context; /* 0 = unknown */
+	_Atomic bool blocking, legacy;
 	struct wait waits[WAITS];
 	unsigned next_wait;
 };
 
 struct context {
-	uint32_t context; /* 0 = free */
-	uint64_t before;
-	uint64_t blocking_before;
+	_Atomic uint32_t context; /* 0 = free */
+	_Atomic uint64_t before;
+	_Atomic uint64_t blocking_before;
 };
 
 struct event {
@@ -45,9 +48,15 @@ static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 
 /* Guarded by lock. */
 static struct stream streams[STREAMS];
+static _Atomic uint16_t used[STREAMS]; /* places of streams that are not free, in the order of their coming */
+static _Atomic unsigned used_count;
 static struct event events[EVENTS];
 static struct context contexts[CONTEXTS];
 static unsigned next_context;
+
+struct gs_submitted gs_submitted[GS_PROVEN_STREAMS + 1];
+
+#define LOOKS 64u /* streams of which the work of a context is looked for; with more, some is taken to be pending */
 
 /* --- streams ----------------------------------------------------------------------------------------------------- */
 
@@ -76,6 +85,21 @@ static bool may_capture(CUstream handle)
 					status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+static struct stream *stream_record(uint64_t id, bool make);
+
+static void stream_place(struct gs_work_stream *stream)
+{
+	struct stream *record;
+
+	gsb_lock_acquire(&lock);
+	record = stream_record(stream->id, true);
+	record->context = stream->context;
+	record->blocking = stream->blocking;
+	record->legacy = stream->legacy;
+	stream->place = (uint16_t)(record - streams + 1);
+	gsb_lock_release(&lock);
+}
+
 void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream *ret_stream)
 {
 	struct gsa_stream stream;
@@ -96,6 +120,8 @@ void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream
 	}
 	if (handle != CU_STREAM_LEGACY && gs_driver.cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS)
 		ret_stream->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+	ret_stream->legacy = handle == CU_STREAM_LEGACY;
+	stream_place(ret_stream);
 }
 
 /* make: where there is none, with room made if need be. */
@@ -114,7 +140,12 @@ static struct stream *stream_record(uint64_t id, bool make)
 	}
 	if (!make)
 		return NULL;
-	memset(oldest, 0, sizeof(*oldest));
+	if (oldest->id == 0)
+		used[used_count++] = (uint16_t)(oldest - streams);
+	oldest->before = 0;
+	oldest->context = 0;
+	memset(oldest->waits, 0, sizeof(oldest->waits));
+	oldest->next_wait = 0;
 	oldest->id = id;
 	return oldest;
 }
@@ -147,7 +178,9 @@ static struct context *context_record(uint32_t name)
 		if (contexts[i].context == name)
 			return &contexts[i];
 	context = &contexts[next_context++ % CONTEXTS];
-	*context = (struct context){.context = name};
+	context->before = 0;
+	context->blocking_before = 0;
+	context->context = name;
 	return context;
 }
 
@@ -260,6 +293,89 @@ bool gs_proven_is(uint64_t stream, uint32_t context, bool blocking, uint64_t whe
 			proven = when < contexts[i].before || (blocking && when < contexts[i].blocking_before);
 	gsb_lock_release(&lock);
 	return proven;
+}
+
+/* --- what is pending ---------------------------------------------------------------------------------------------- */
+
+static bool context_done(uint32_t name, bool blocking, uint64_t when)
+{
+	for (unsigned i = 0; name != 0 && i < CONTEXTS; i++) {
+		uint32_t context = atomic_load_explicit(&contexts[i].context, memory_order_relaxed);
+
+		if (context == 0)
+			return false;
+		if (context == name)
+			return when < atomic_load_explicit(&contexts[i].before, memory_order_relaxed) ||
+			       (blocking &&
+				when < atomic_load_explicit(&contexts[i].blocking_before, memory_order_relaxed));
+	}
+	return false;
+}
+
+/* when: of the newest work of the stream. */
+static bool record_pending(const struct stream *record, uint64_t when)
+{
+	return when != 0 && when >= atomic_load_explicit(&record->before, memory_order_relaxed) &&
+	       !context_done(atomic_load_explicit(&record->context, memory_order_relaxed),
+			     atomic_load_explicit(&record->blocking, memory_order_relaxed), when);
+}
+
+static uint64_t newest(unsigned place)
+{
+	return atomic_load_explicit(&gs_submitted[place].when, memory_order_relaxed);
+}
+
+/* only_blocking: of the context's streams those for which its legacy stream waits. */
+static bool any_pending(uint32_t context, bool only_blocking)
+{
+	unsigned count = atomic_load_explicit(&used_count, memory_order_relaxed);
+
+	if (count > LOOKS || context == 0 || gs_order_blind())
+		return true;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned at = atomic_load_explicit(&used[i], memory_order_relaxed);
+		const struct stream *record = &streams[at];
+
+		if (atomic_load_explicit(&record->context, memory_order_relaxed) == context &&
+		    (!only_blocking || atomic_load_explicit(&record->blocking, memory_order_relaxed) ||
+		     atomic_load_explicit(&record->legacy, memory_order_relaxed)) &&
+		    record_pending(record, newest(at + 1)))
+			return true;
+	}
+	return false;
+}
+
+bool gs_proven_context_pending(uint32_t context)
+{
+	return any_pending(context, false);
+}
+
+bool gs_proven_stream_pending(const struct gs_work_stream *stream)
+{
+	if (stream->place == 0 || gs_order_blind())
+		return true;
+	if (stream->legacy)
+		return any_pending(stream->context, true);
+	return record_pending(&streams[stream->place - 1], newest(stream->place));
+}
+
+bool gs_proven_event_pending(CUevent event, uint32_t *ret_context)
+{
+	const struct event *place = event_place(event);
+	const struct stream *record;
+	bool pending = true;
+
+	*ret_context = 0;
+	gsb_lock_acquire(&lock);
+	if (event != NULL && place->event == event && (record = stream_record(place->stream, false)) != NULL) {
+		uint64_t when = newest((unsigned)(record - streams) + 1);
+
+		*ret_context = record->context;
+		pending = record->legacy ? any_pending(record->context, true)
+					 : record_pending(record, when < place->before ? when : place->before);
+	}
+	gsb_lock_release(&lock);
+	return pending || gs_order_blind();
 }
 
 void gs_proven_reset_locks(void)

@@ -7,6 +7,7 @@
 #ifndef GS_WATCH_PROVEN_H
 #define GS_WATCH_PROVEN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,12 +19,32 @@ struct gs_work_stream {
 	uint32_t context; /* gs_work_context of its context; 0 = unknown */
 	bool blocking;	  /* work on the legacy stream of its context waits for it */
 	bool captured;	  /* it takes part in a capture: what is submitted becomes part of a graph */
+	bool legacy;	  /* the legacy stream of its context */
+	uint16_t place;	  /* in the table of streams; 0 = none */
 };
 
 void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream *ret_stream);
 
 /* A short name of a context. Contexts that do not live at the same time may share it. */
 uint32_t gs_work_context(CUcontext context);
+
+/* Work was submitted to the stream by then. */
+#define GS_PROVEN_STREAMS 1024u
+extern struct gs_submitted {
+	_Atomic uint64_t when;
+	char apart[56]; /* streams of several threads do not share a cache line */
+} gs_submitted[GS_PROVEN_STREAMS + 1]; /* by place */
+
+static inline void gs_proven_submitted(const struct gs_work_stream *stream, uint64_t when)
+{
+	atomic_store_explicit(&gs_submitted[stream->place].when, when, memory_order_relaxed);
+}
+
+/* Whether something that was submitted may still be going on: in the stream, with what it waits for itself; before the
+ * event; in the context. Cheap; in doubt true. */
+bool gs_proven_stream_pending(const struct gs_work_stream *stream);
+bool gs_proven_event_pending(CUevent event, uint32_t *ret_context);
+bool gs_proven_context_pending(uint32_t context);
 
 /* before: taken before the wait began, or the question was asked, that ended well. */
 void gs_proven_stream(uint64_t stream, uint64_t before);

@@ -10,7 +10,10 @@
 #include "shim/core/order.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/table.h"
+#include "shim/watch/gap.h"
+#include "shim/watch/launch.h"
 #include "shim/watch/note.h"
+#include "shim/watch/proven.h"
 
 #define ROW_LIMIT 8192u
 
@@ -23,6 +26,7 @@ struct row {
 	uint16_t fn;
 	uint8_t way, memory;
 	_Atomic uint64_t calls, apart, first_launch, last_launch, seen_launches, ticks, longest_ticks, size_bytes;
+	_Atomic uint64_t clear, clear_ticks, clear_bytes, drained, idle_ticks;
 };
 
 _Atomic uint64_t gs_wait_launches;
@@ -67,7 +71,7 @@ static void row_add_launches(struct row *row)
 	atomic_store_explicit(&row->last_launch, all, memory_order_relaxed);
 }
 
-static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
+static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
 {
 	struct row *row = row_of(fn, what, stack);
 	uint64_t longest;
@@ -75,7 +79,7 @@ static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t sta
 	if (row == NULL && stack != 0)
 		row = row_of(fn, what, 0);
 	if (row == NULL)
-		return;
+		return NULL;
 	row_add_launches(row);
 	atomic_fetch_add_explicit(&row->calls, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&row->ticks, ticks, memory_order_relaxed);
@@ -86,6 +90,21 @@ static void row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t sta
 	       !atomic_compare_exchange_weak_explicit(&row->longest_ticks, &longest, ticks, memory_order_relaxed,
 						      memory_order_relaxed))
 		;
+	if (what->clear) {
+		atomic_fetch_add_explicit(&row->clear, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&row->clear_ticks, ticks, memory_order_relaxed);
+		atomic_fetch_add_explicit(&row->clear_bytes, what->size_bytes, memory_order_relaxed);
+	}
+	return row;
+}
+
+/* The host has waited for something in the context. */
+static void row_waited(struct row *row, uint32_t context)
+{
+	if (context == 0 || gs_proven_context_pending(context))
+		return;
+	atomic_fetch_add_explicit(&row->drained, 1, memory_order_relaxed);
+	gs_gap_begin(context, gs_ticks(), &row->idle_ticks);
 }
 
 size_t gs_wait_count(void)
@@ -110,6 +129,11 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
 		.longest_ns = gs_ticks_to_ns(atomic_load_explicit(&row->longest_ticks, memory_order_relaxed)),
 		.size_bytes = atomic_load_explicit(&row->size_bytes, memory_order_relaxed),
+		.clear = atomic_load_explicit(&row->clear, memory_order_relaxed),
+		.clear_ns = gs_ticks_to_ns(atomic_load_explicit(&row->clear_ticks, memory_order_relaxed)),
+		.clear_bytes = atomic_load_explicit(&row->clear_bytes, memory_order_relaxed),
+		.drained = atomic_load_explicit(&row->drained, memory_order_relaxed),
+		.idle_ns = gs_ticks_to_ns(atomic_load_explicit(&row->idle_ticks, memory_order_relaxed)),
 	};
 }
 
@@ -121,6 +145,8 @@ bool gs_wait_dearest(uint64_t elapsed_ns, struct gs_wait *ret_wait)
 		struct gs_wait wait;
 
 		gs_wait_read(index, &wait);
+		if (wait.call_class == GS_CLASS_SYNC)
+			wait.host_ns -= wait.clear_ns < wait.host_ns ? wait.clear_ns : wait.host_ns;
 		if (wait.stack == 0 || wait.apart < GS_SNAP_LOOP_CALLS || wait.host_ns < elapsed_ns / 100 ||
 		    (found && wait.host_ns <= ret_wait->host_ns))
 			continue;
@@ -202,7 +228,35 @@ void gs_wait_expect(struct gs_call *call)
 	stack_take(call);
 }
 
-void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy)
+void gs_wait_for_context(struct gs_call *call, uint32_t context)
+{
+	if (call->start_ticks == 0)
+		return;
+	call->wait.context = context;
+	call->wait.waits = context != 0;
+	call->wait.clear = context != 0 && !gs_proven_context_pending(context);
+}
+
+void gs_wait_for_event(struct gs_call *call, CUevent event)
+{
+	if (call->start_ticks == 0)
+		return;
+	call->wait.clear = !gs_proven_event_pending(event, &call->wait.context);
+	call->wait.waits = call->wait.context != 0;
+}
+
+void gs_wait_for_stream(struct gs_call *call, CUstream handle)
+{
+	struct gs_work_stream stream;
+
+	if (call->start_ticks == 0 || !gs_launch_stream(call, handle, &stream))
+		return;
+	call->wait.context = stream.context;
+	call->wait.waits = stream.context != 0;
+	call->wait.clear = !gs_proven_stream_pending(&stream);
+}
+
+void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy, CUstream stream)
 {
 	unsigned to_memory = GS_HOST_MEMORY_NONE, from_memory = GS_HOST_MEMORY_NONE;
 	bool to_device, from_device;
@@ -215,10 +269,12 @@ void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy)
 	call->wait.way = to_device ? (from_device ? GS_COPY_ON_DEVICE : GS_COPY_TO_DEVICE)
 				   : (from_device ? GS_COPY_TO_HOST : GS_COPY_ON_HOST);
 	call->wait.memory = (uint8_t)(!to_device ? to_memory : !from_device ? from_memory : GS_HOST_MEMORY_NONE);
-	if (gs_fn_info[call->fn].call_class == GS_CLASS_COPY || call->wait.memory == GS_HOST_MEMORY_PAGEABLE)
+	if (gs_fn_info[call->fn].call_class == GS_CLASS_COPY || call->wait.memory == GS_HOST_MEMORY_PAGEABLE) {
+		gs_wait_for_stream(call, stream);
 		stack_take(call);
-	else
+	} else {
 		call->start_ticks = gs_ticks();
+	}
 }
 
 /* What it was for the step: a wait, a full queue, memory, code. */
@@ -248,11 +304,15 @@ static void figures_add(enum gs_call_class call_class, const struct gs_wait_call
 	}
 }
 
-void gs_wait_ended(struct gs_call *call, uint64_t ticks)
+void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 {
+	struct row *row;
+
 	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS)
 		call->wait.stack = gs_note_stack(call);
-	row_add(call->fn, &call->wait, call->wait.stack, ticks);
+	row = row_add(call->fn, &call->wait, call->wait.stack, ticks);
+	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS)
+		row_waited(row, call->wait.context);
 	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
 }
 

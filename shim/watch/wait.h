@@ -40,17 +40,25 @@ enum gs_host_memory {
 struct gs_wait_call {
 	uint64_t size_bytes;
 	uint32_t stack;
-	uint8_t way;    /* enum gs_copy_way */
-	uint8_t memory; /* enum gs_host_memory */
-	bool stacked;   /* the stack has been taken */
+	uint32_t context; /* that it waits for, or in; gs_work_context; 0 = unknown */
+	uint8_t way;      /* enum gs_copy_way */
+	uint8_t memory;   /* enum gs_host_memory */
+	bool stacked;     /* the stack has been taken */
+	bool clear;       /* nothing was left to wait for, as far as the host knew */
+	bool waits;       /* it was found out whether that is so */
 };
 
 struct gs_call;
 
 /* Before a call that waits by name, before a copy, and after any call that is timed. */
 void gs_wait_expect(struct gs_call *call);
-void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy);
-void gs_wait_ended(struct gs_call *call, uint64_t ticks);
+void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy, CUstream stream);
+void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks);
+
+/* What it is about to wait for. context: gs_work_context. */
+void gs_wait_for_stream(struct gs_call *call, CUstream stream);
+void gs_wait_for_event(struct gs_call *call, CUevent event);
+void gs_wait_for_context(struct gs_call *call, uint32_t context);
 
 /* Kernels and graphs that all threads have launched, give or take GS_WAIT_LAUNCHES_APART for each. */
 #define GS_WAIT_LAUNCHES_APART 16u
@@ -81,6 +89,9 @@ struct gs_wait {
 	uint64_t host_ns;
 	uint64_t longest_ns;
 	uint64_t size_bytes;
+	uint64_t clear, clear_ns, clear_bytes; /* of calls that had nothing to wait for, as far as the host knew */
+	uint64_t drained;		       /* calls that left the context without work */
+	uint64_t idle_ns;		       /* from then until it was given some (gap.h) */
 };
 
 size_t gs_wait_count(void);

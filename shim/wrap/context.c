@@ -226,9 +226,11 @@ CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000
 	CUresult result;
 	uint64_t before = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
 
+	gs_driver.cuCtxGetCurrent(&context);
+	gs_wait_for_context(call, gs_work_context(context));
 	gs_moment_take(&moment);
 	result = real();
-	if (result == CUDA_SUCCESS && gs_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS && context != NULL)
 		gs_moment_passed(&moment, context);
 	waited(result, context, before);
 	return result;
@@ -241,6 +243,7 @@ CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v1
 	CUresult result;
 	uint64_t before = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
 
+	gs_wait_for_context(call, gs_work_context(ctx));
 	gs_moment_take(&moment);
 	result = real(ctx);
 	if (result == CUDA_SUCCESS)

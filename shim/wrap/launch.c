@@ -105,9 +105,10 @@ CUresult gs_on_cuEventQuery(struct gs_call *call, PFN_cuEventQuery_v2000 real, C
 
 CUresult gs_on_cuEventSynchronize(struct gs_call *call, PFN_cuEventSynchronize_v2000 real, CUevent hEvent)
 {
-	CUresult result = real(hEvent);
+	CUresult result;
 
-	(void)call;
+	gs_wait_for_event(call, hEvent);
+	result = real(hEvent);
 	if (result == CUDA_SUCCESS)
 		gs_proven_event_done(hEvent);
 	return result;
@@ -158,8 +159,12 @@ CUresult gs_on_cuStreamWaitEvent(struct gs_call *call, PFN_cuStreamWaitEvent_v30
 	CUresult result = real(hStream, hEvent, Flags);
 	struct gs_work_stream stream;
 
-	if (result == CUDA_SUCCESS && gs_launch_stream(call, hStream, &stream))
-		gs_proven_stream_waits(&stream, hEvent, gs_ticks());
+	if (result == CUDA_SUCCESS && gs_launch_stream(call, hStream, &stream)) {
+		uint64_t now = gs_ticks();
+
+		gs_proven_stream_waits(&stream, hEvent, now);
+		gs_proven_submitted(&stream, now);
+	}
 	return result;
 }
 

@@ -45,8 +45,10 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	bool known = device != NULL && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream);
 	uint64_t before = known ? gsa_free_serial(device->allocator) : 0;
 	uint64_t moment = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
-	CUresult result = real(hStream);
+	CUresult result;
 
+	gs_wait_for_stream(call, hStream);
+	result = real(hStream);
 	if (result == CUDA_SUCCESS && known)
 		gsa_stream_idle(device->allocator, stream.id, before);
 	if (result == CUDA_SUCCESS)
