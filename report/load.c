@@ -281,7 +281,7 @@ static int section_read(struct gsr_scan *scan, const char *key, struct gsr_model
 
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
 		if (strcmp(key, gsr_table_schemas[id].key) == 0)
-			return model->gsr_table_schemas[id].column[0] == NULL ? table_read(scan, id, &model->tables[id])
+			return model->tables[id].column[0] == NULL ? table_read(scan, id, &model->tables[id])
 								   : gsr_scan_fail(scan, "%s is given twice", key);
 #define READ_OBJECT(object, is_list)                                                                                   \
 	if (strcmp(key, #object) == 0) {                                                                               \
@@ -326,7 +326,7 @@ static bool may_lack(const char *section)
 static int sections_check(struct gsr_scan *scan, const struct gsr_model *model)
 {
 	for (unsigned id = 0; id < GS_SNAP_TABLE_COUNT; id++)
-		if (model->gsr_table_schemas[id].column[0] == NULL && !may_lack(gsr_table_schemas[id].key))
+		if (model->tables[id].column[0] == NULL && !may_lack(gsr_table_schemas[id].key))
 			return gsr_scan_fail(scan, "there is no section \"%s\"", gsr_table_schemas[id].key);
 #define CHECK_OBJECT(object, is_list)                                                                                  \
 	if (model->object == NULL && !may_lack(#object))                                                               \
