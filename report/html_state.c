@@ -193,21 +193,26 @@ static void pending_end(struct pending *pending, uint64_t address, uint64_t size
 	}
 }
 
-static bool is_block(const struct gsr_replay *replay, size_t item)
-{
-	return replay->origins[replay->items[item].origin].sort == GSR_SORT_INDEX_BLOCK;
-}
-
 static uint64_t item_address(const struct gsr_replay *replay, size_t item)
 {
 	return gsr_item_address(&replay->items[item], replay->origins[replay->items[item].origin].sort);
 }
 
-static void pending_init(struct pending *pending, const struct gsr_replay *replay)
+/* A block that is stitched from pieces of others has an address where no segment is; it is in use or it is not. */
+static bool is_pendable(const struct gsr_replay *replay, const struct present *segments, size_t item)
+{
+	uint64_t address = item_address(replay, item);
+	size_t at = present_find(segments, address);
+
+	return replay->origins[replay->items[item].origin].sort == GSR_SORT_INDEX_BLOCK && at < segments->count &&
+	       segments->all[at].address <= address;
+}
+
+static void pending_init(struct pending *pending, const struct gsr_replay *replay, const struct present *segments)
 {
 	pending->addresses = or_end(calloc(replay->item_count + 1, sizeof(*pending->addresses)));
 	for (size_t i = 0; i < replay->item_count; i++)
-		if (is_block(replay, i))
+		if (is_pendable(replay, segments, i))
 			pending->addresses[pending->count++] = item_address(replay, i);
 	qsort(pending->addresses, pending->count, sizeof(*pending->addresses), by_value);
 	for (size_t i = 0, kept = 0, count = pending->count; i < count; i++) {
@@ -220,7 +225,8 @@ static void pending_init(struct pending *pending, const struct gsr_replay *repla
 }
 
 /* Items by the event that ended them; item_count where it ended none. */
-static uint32_t *ends_read(const struct gsr_model *model, const struct gsr_replay *replay)
+static uint32_t *ends_read(const struct gsr_model *model, const struct gsr_replay *replay,
+			   const struct present *segments)
 {
 	size_t events = GSR_ROWS(model, events);
 	uint32_t *ended = or_end(malloc((events + 1) * sizeof(*ended)));
@@ -228,20 +234,21 @@ static uint32_t *ends_read(const struct gsr_model *model, const struct gsr_repla
 	for (size_t i = 0; i <= events; i++)
 		ended[i] = (uint32_t)replay->item_count;
 	for (size_t i = 0; i < replay->item_count; i++)
-		if (is_block(replay, i) && replay->items[i].died != GSR_NEVER)
+		if (is_pendable(replay, segments, i) && replay->items[i].died != GSR_NEVER)
 			ended[replay->items[i].died] = (uint32_t)i;
 	return ended;
 }
 
-static void pending_read(const struct gsr_model *model, const struct gsr_replay *replay, uint32_t *done)
+static void pending_read(const struct gsr_model *model, const struct gsr_replay *replay, const struct present *segments,
+			 uint32_t *done)
 {
 	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
 	size_t alloc = gsr_name_find(types, "alloc"), free_done = gsr_name_find(types, "free_done");
 	size_t unmap = gsr_name_find(types, "segment_unmap");
-	uint32_t *ended = ends_read(model, replay);
+	uint32_t *ended = ends_read(model, replay, segments);
 	struct pending pending = {0};
 
-	pending_init(&pending, replay);
+	pending_init(&pending, replay, segments);
 	for (uint32_t row = 0; row < GSR_ROWS(model, events); row++) {
 		uint64_t type = GSR_CELL(model, events, type, row), address = GSR_CELL(model, events, address, row);
 		uint64_t size_bytes = GSR_CELL(model, events, size_bytes, row);
@@ -265,12 +272,17 @@ static void pending_read(const struct gsr_model *model, const struct gsr_replay 
 
 void gsr_state_read(const struct gsr_model *model, const struct gsr_replay *replay, struct gsr_state *ret_state)
 {
+	struct present segments = {0};
+
 	memset(ret_state, 0, sizeof(*ret_state));
 	extents_read(model, ret_state);
 	ret_state->done = or_end(malloc((replay->item_count + 1) * sizeof(*ret_state->done)));
 	for (size_t i = 0; i < replay->item_count; i++)
 		ret_state->done[i] = replay->items[i].died;
-	pending_read(model, replay, ret_state->done);
+	for (size_t i = 0; i < ret_state->extent_count; i++)
+		present_add(&segments, ret_state->extents[i].address, ret_state->extents[i].end, 0, 0);
+	pending_read(model, replay, &segments, ret_state->done);
+	free(segments.all);
 }
 
 void gsr_state_drop(struct gsr_state *state)

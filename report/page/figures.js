@@ -18,7 +18,7 @@ const Figures = {
 			[
 				"Alive at the peak",
 				Format.bytes(history.total[history.peak]),
-				"at " + time(history.peak),
+				end === 0 ? "at the end" : "at " + time(history.peak),
 				() => view.set({ moment: history.peak, item: -1, line: -1 }),
 			],
 			[

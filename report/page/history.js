@@ -78,10 +78,19 @@ class History {
 		this.total = this.sum((i) => items.size[i]);
 		this.maxima = new Maxima(this.total);
 		this.peak = this.maxima.find(0, snapshot.events);
-		this.weights = Moment.by_origin(this, this.peak);
-		this.ranking = new Ranking(snapshot, choice.by, this.weights);
+		this.ranking = new Ranking(snapshot, choice.by, this.weights());
 		this.hidden = new Set();
 		this.light(null);
+	}
+
+	/* Bytes at the peak by origin, -1 for those that are not shown. */
+	weights() {
+		const { items, origins } = this.snapshot;
+		const bytes = Moment.by_origin(this, this.peak);
+		const seen = new Uint8Array(origins.count);
+
+		for (let i = 0; i < items.count; i++) seen[items.origin[i]] |= this.shown[i];
+		return bytes.map((value, origin) => (seen[origin] ? value : -1));
 	}
 
 	/** What of each shown item is alive, summed, after each event. @returns {Float64Array} */

@@ -45,10 +45,10 @@ class Inspector {
 
 	time(moment) {
 		const { view } = this;
+		const { events, header } = view.snapshot;
 
-		return moment === 0 && !view.snapshot.header.history_complete
-			? "before the history"
-			: view.time_text(moment);
+		if (events === 0) return "the end";
+		return moment === 0 && !header.history_complete ? "the start of the history" : view.time_text(moment);
 	}
 
 	/** A stack, innermost first; frames that say little are folded. */

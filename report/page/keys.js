@@ -20,7 +20,7 @@ class Keys {
 			["E", "to the end"],
 			["\u2190", "\u2192", "on the timeline: the moment before, after"],
 			["Enter", "on the timeline: the largest allocation of the moment"],
-			["1", "6", "to the timeline, allocator, flame graph, lines, waits, launches"],
+			["1 \u2013 6", "to the timeline, allocator, flame graph, lines, waits, launches"],
 			["\u2191", "\u2193", "in the flame graph: to the caller, to the largest callee"],
 			["Backspace", "in the flame graph: back to the root"],
 			["/", "search frames"],

@@ -286,9 +286,12 @@ class Segments {
 			}
 			largest = Math.max(largest, run.end - from);
 		}
+		let stitched = 0;
+
 		for (const block of blocks) {
 			if (items.died[block] > moment) live += items.size[block];
 			else pending += items.size[block];
+			if (this.pixel_of(items.address[block]) === null) stitched++;
 		}
 		hole = Math.max(0, view.holding.held[moment] - live - pending);
 		const text =
@@ -301,6 +304,9 @@ class Segments {
 			Format.bytes(live) +
 			" live in " +
 			Format.some(blocks.length, "block") +
+			(stitched > 0
+				? " (" + Format.count(stitched) + " of them stitched from pieces of holes)"
+				: "") +
 			(pending > 0 ? ", " + Format.bytes(pending) + " pending" : "") +
 			", " +
 			Format.bytes(hole) +

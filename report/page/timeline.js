@@ -120,6 +120,20 @@ class Timeline {
 
 	draw_missing(context) {
 		const { view, plot } = this;
+
+		if (view.snapshot.events === 0) {
+			context.fillStyle = Palette.style("--soft");
+			context.font = this.font(13);
+			context.textAlign = "center";
+			context.fillText(
+				view.snapshot.header.history_kept
+					? "nothing was allocated"
+					: "without a history only the end is known",
+				plot.x + plot.width / 2,
+				plot.y + plot.height / 3,
+			);
+			return;
+		}
 		const edge = Math.min(this.x_of(view.snapshot.start_ns), plot.x + plot.width);
 
 		if (view.snapshot.header.history_complete || edge <= plot.x) return;

@@ -447,13 +447,14 @@ async function demo(browser) {
 	ok((await text(page, "#waits")).includes("read_loss"), "its waits");
 	ok(
 		await page.evaluate(() => {
-			const { holding, snapshot } = App.view;
+			const { holding, snapshot, history } = App.view;
+			const { gauges } = snapshot.header.devices[0];
+			const at_end = (values) => values[snapshot.events];
 
 			return (
-				holding.held[snapshot.events] ===
-					snapshot.header.devices[0].gauges.reserved_bytes.now &&
-				App.view.history.total[snapshot.events] ===
-					snapshot.header.devices[0].gauges.allocated_bytes.now
+				at_end(holding.held) === gauges.reserved_bytes.now &&
+				at_end(holding.pending) === gauges.pending_bytes.now &&
+				at_end(history.total) === gauges.allocated_bytes.now
 			);
 		}),
 		"what is alive and held at the end is what the allocator says",
