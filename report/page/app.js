@@ -35,7 +35,7 @@ const App = {
 
 		new Overview(view, Dom.get("overview"));
 		new Legend(view, Dom.get("legend"), timeline);
-		new Segments(view, Dom.get("segments_box"), Dom.get("segments_note"));
+		App.segments = new Segments(view, Dom.get("segments_box"), Dom.get("segments_note"));
 		new Steps(view, Dom.get("steps"), Dom.get("steps_box"));
 		new Flame(view, Dom.get("flame_box"), Dom.get("flame_note"), Dom.get("flame_controls"));
 		new Lines(view, Dom.get("lines_box"), Dom.get("lines_note"));

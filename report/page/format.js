@@ -67,6 +67,11 @@ const Format = {
 		return "0x" + address.toString(16);
 	},
 
+	/** @param {string} text @returns {string} with a capital */
+	sentence(text) {
+		return text.charAt(0).toUpperCase() + text.slice(1);
+	},
+
 	/** @param {number} count @param {string} one @param {string} [many] @returns {string} such as "3 blocks" */
 	some(count, one, many) {
 		return Format.count(count) + "\u00a0" + (count === 1 ? one : many || one + "s");

@@ -182,7 +182,7 @@ class Inspector {
 		mine.sort((a, b) => bytes[b] - bytes[a] || peaks[b] - peaks[a]);
 		const set = new Set(mine);
 		const seen = new Set(mine.map((origin) => origins.stack[origin]));
-		const largest = Moment.largest(history, view.moment, 8, (i) => set.has(snapshot.items.origin[i]));
+		const largest = Moment.largest(history, view.moment, 5, (i) => set.has(snapshot.items.origin[i]));
 
 		return [
 			this.head("line", snapshot.texts[line], true),

@@ -12,10 +12,12 @@ class Segments {
 		this.box = box;
 		this.note = note;
 		this.canvas = Dom.make("canvas", { class: "segments", id: "segments_map", role: "img" });
-		this.canvas.addEventListener("pointermove", (event) => Dom.tip(event, this.tell(this.find(event))));
+		this.canvas.addEventListener("pointermove", (event) =>
+			Dom.tip(event, this.tell(this.pixel_under(event))),
+		);
 		this.canvas.addEventListener("pointerleave", () => Dom.tip(null));
 		this.canvas.addEventListener("click", (event) => {
-			const owner = this.find(event);
+			const owner = this.owner[this.pixel_under(event)];
 
 			if (owner >= 0) view.set({ item: owner, line: -1 });
 		});
@@ -270,7 +272,7 @@ class Segments {
 		const { items } = view.snapshot;
 		let [live, pending, hole, largest] = [0, 0, 0, 0];
 		let held = 0;
-		const blocks = this.blocks(moment);
+		const blocks = (this.sorted = this.blocks(moment));
 		let next = 0;
 
 		for (const run of this.all) {
@@ -319,22 +321,22 @@ class Segments {
 
 	/* --- pointer --- */
 
-	find(event) {
-		const ratio = devicePixelRatio || 1;
+	/* -1: none. */
+	pixel_under(event) {
 		const row = Math.floor(event.offsetY / (ROW.height + ROW.gap));
-		const x = Math.floor(event.offsetX * ratio);
+		const x = Math.floor(event.offsetX * (devicePixelRatio || 1));
 
-		return row < 0 || row >= this.rows || x < 0 || x >= this.width
-			? OWNER.none
-			: this.owner[row * this.width + x];
+		return row < 0 || row >= this.rows || x < 0 || x >= this.width ? -1 : row * this.width + x;
 	}
 
-	tell(owner) {
+	/** @param {number} pixel @returns {string[]|undefined} */
+	tell(pixel) {
 		const { snapshot, shown } = this.view;
+		const { items, origins } = snapshot;
+		const owner = this.owner[pixel] ?? OWNER.none;
 
 		if (owner === OWNER.none) return undefined;
-		if (owner === OWNER.hole) return ["a hole: held by the allocator, free for anybody"];
-		const { items, origins } = snapshot;
+		if (owner === OWNER.hole) return this.tell_hole(pixel);
 		const sort = snapshot.header.sorts[origins.sort[items.origin[owner]]];
 
 		return [
@@ -344,6 +346,32 @@ class Segments {
 				" at " +
 				Format.address(items.address[owner]),
 			snapshot.line_of(origins.stack[items.origin[owner]]),
+		];
+	}
+
+	/* How large a hole is, and what lies on both sides of it: while those are in use, their memory stays. */
+	tell_hole(pixel) {
+		const { items, origins } = this.view.snapshot;
+		const run = this.all.findLast((one) => one.at <= pixel);
+		const address = run.address + (pixel - run.at + 0.5) * this.per_pixel;
+		const end_of = (block) => items.address[block] + items.size[block];
+		const inside = (block) =>
+			block !== undefined && items.address[block] >= run.address && items.address[block] < run.end;
+		const before = this.sorted.findLast((block) => items.address[block] <= address);
+		const after = this.sorted.find((block) => items.address[block] > address);
+		const start = inside(before) ? end_of(before) : run.address;
+		const end = inside(after) ? items.address[after] : run.end;
+		const side = (where, block) =>
+			inside(block)
+				? [
+						`${where}: ${Format.bytes(items.size[block])}, ${this.view.snapshot.line_of(origins.stack[items.origin[block]])}`,
+					]
+				: [];
+
+		return [
+			`a hole of ${Format.bytes(Math.max(0, end - start))}: held by the allocator, free for anybody`,
+			...side("before it", before),
+			...side("behind it", after),
 		];
 	}
 }

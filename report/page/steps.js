@@ -55,10 +55,10 @@ class Steps {
 		if (step) this.view.look(step.time_ns - step.wall_ns * 0.1, step.time_ns + step.wall_ns * 1.1);
 	}
 
-	/** Numbers, then for each part the time up to its upper edge, then all of it; ms. */
+	/** Places in the row, then for each part the time up to its upper edge, then all of it; ms. */
 	data() {
 		const { steps } = this.view.snapshot;
-		const columns = [steps.map((step) => step.number)];
+		const columns = [steps.map((_, i) => i)];
 		const sums = new Float64Array(steps.length);
 
 		for (const [key] of Steps.parts)
@@ -98,7 +98,9 @@ class Steps {
 						font,
 						grid: { show: false },
 						size: 24,
-						incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000],
+						incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+						values: (_, values) =>
+							values.map((at) => this.view.snapshot.steps[at]?.number ?? ""),
 					},
 					{
 						...axis,
@@ -125,12 +127,11 @@ class Steps {
 		);
 		this.plot.over.addEventListener("pointermove", (event) => Dom.tip(event, this.lines()));
 		this.plot.over.addEventListener("pointerleave", () => Dom.tip(null));
-		this.plot.over.addEventListener(
-			"click",
-			() =>
-				this.view.snapshot.steps[this.plot.cursor.idx] &&
-				this.look(data[0][this.plot.cursor.idx]),
-		);
+		this.plot.over.addEventListener("click", () => {
+			const step = this.view.snapshot.steps[this.plot.cursor.idx];
+
+			if (step) this.look(step.number);
+		});
 		this.plot.root.setAttribute("aria-hidden", "true");
 		Dom.fill(
 			Dom.get("steps_key"),

@@ -7,7 +7,7 @@ class View {
 	constructor(snapshot, history) {
 		this.snapshot = snapshot;
 		this.history = history;
-		this.whole = [0, Math.max(snapshot.elapsed_ns, 1)];
+		this.whole = View.whole_of(snapshot);
 		this.range = this.whole.slice();
 		this.moment = history.peak; /* picked */
 		this.hover = -1; /* under the pointer; -1 = none */
@@ -16,6 +16,14 @@ class View {
 		this.search = "";
 		this.listeners = [];
 		this.changed = new Set();
+	}
+
+	/* All time; of a long run whose early history is gone, what is left of it and somewhat before. */
+	static whole_of(snapshot) {
+		const end = Math.max(snapshot.elapsed_ns, 1);
+		const start = snapshot.header.history_complete || snapshot.events === 0 ? 0 : snapshot.start_ns;
+
+		return [Math.max(0, start - (end - start) * 0.18), end];
 	}
 
 	/** The moment to show: under the pointer, else the picked one. @returns {number} */
@@ -79,7 +87,11 @@ class View {
 
 	/** The time of a moment, as exact as the whole is worth. @param {number} moment @returns {string} */
 	time_text(moment) {
-		return Format.moment(this.snapshot.times[moment], this.whole[1] / 2000, this.whole[1]);
+		return Format.moment(
+			this.snapshot.times[moment],
+			(this.whole[1] - this.whole[0]) / 2000,
+			this.whole[1],
+		);
 	}
 
 	/** Brings a moment into the range. @param {number} moment */

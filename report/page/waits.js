@@ -99,7 +99,7 @@ class Waits {
 					"p",
 					{ class: "title" },
 					wait.problem ? Dom.make("b", { class: "tag", text: "avoidable" }) : null,
-					wait.title[0].toUpperCase() + wait.title.slice(1),
+					Format.sentence(wait.title),
 				),
 				Dom.make("p", {
 					class: "place name",
@@ -113,7 +113,9 @@ class Waits {
 				wait.advice && (wait.problem || wait.normal)
 					? Dom.make("p", {
 							class: "advice",
-							text: (wait.problem ? "Instead: " : "") + wait.advice,
+							text: wait.problem
+								? "Instead: " + wait.advice
+								: Format.sentence(wait.advice),
 						})
 					: null,
 			),

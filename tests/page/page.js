@@ -288,6 +288,19 @@ async function train(browser) {
 	await page.locator("#timeline").hover({ position: { x: 120, y: 200 } });
 	await settle(page);
 	ok((await text(page, "#segments_note")) !== note, "its state follows the pointer");
+	const hole = await page.evaluate(() => {
+		const { owner, width } = App.segments;
+		const at = owner.findIndex((one, i) => one === OWNER.hole && owner[i + 9] === OWNER.hole);
+
+		return { x: (at % width) + 5, y: Math.floor(at / width) * (ROW.height + ROW.gap) + 8 };
+	});
+
+	await page.locator("#segments_map").hover({ position: hole });
+	ok(
+		/a hole of [\s\S]*before it: /.test(await text(page, "#tip")),
+		"who lies beside a hole",
+		await text(page, "#tip"),
+	);
 	await page.locator("#steps_long button", { hasText: "Step 12" }).click();
 	await settle(page);
 	ok(
