@@ -85,6 +85,7 @@ tool_bin    := $(tool_src:tests/tools/%.c=$(O)/%)
 fuzz_bin    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz_conf_src     := $(base_src) shim/core/conf.c
 fuzz_snapshot_src := $(filter-out report/main.c,$(report_src))
+fuzz_recover_src  := $(fuzz_snapshot_src)
 fuzz_trace_src    := tests/tools/trace.c
 FUZZ_SECONDS ?= 60
 

@@ -97,7 +97,8 @@ def run_generated(options):
     tree, numbers = generate.build(options.built)
     names = [name for name in numbers if fnmatch.fnmatchcase(name, options.only)]
     if options.after:
-        names = [name for name in names if name not in settled(options.after, names)]
+        done = settled(options.after, names)
+        names = [name for name in names if name not in done]
     ladders = {name: [text for text in generate.ladder(name) if not (options.quick and generate.is_long(text))]
                for name in names}
     known = caught_by(options.first, names) if options.first else {}
