@@ -110,8 +110,8 @@ static __attribute__((noinline)) bool route_learn(struct route *route, const str
 	if (learned.device == NULL || !kind_learn(&learned, kind))
 		return false;
 	learned.kinds = 1u << kind;
-	if (route->real == real && route->handle == handle && route->epoch == learned.epoch &&
-	    route->context.id == learned.context.id)
+	/* Of this epoch it is of this runtime and context, too: others are forgotten. */
+	if (route->handle == handle && route->epoch == learned.epoch)
 		learned.kinds |= route->kinds;
 	*route = learned;
 	return true;

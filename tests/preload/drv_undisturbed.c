@@ -1,5 +1,5 @@
-/* What the shim does in a thread leaves the thread as it was: its mode of capture, its current context, whether it may be
- * cancelled. And what fails on the way leaves nothing behind. Exits 1, and says where, if not. */
+/* What the shim does in a thread leaves the thread as it was: its mode of capture, its current context, whether it may
+ * be cancelled. And what fails on the way leaves nothing behind. Exits 1, and says where, if not. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <pthread.h>
 #include <stdbool.h>
@@ -75,12 +75,16 @@ static void use(CUdeviceptr memory)
 /* Given back by a thread without a context: memory of the device and of the host. */
 static void *elsewhere(void *unused)
 {
+	sim_fault_arm_fn *fault_arm;
 	sim_calls_fn *calls;
 	unsigned long before;
 
+	*(void **)&fault_arm = sim_find("sim_fault_arm");
 	*(void **)&calls = sim_find("sim_calls");
+	fault_arm("cuMemFreeHost", 1, CUDA_ERROR_INVALID_CONTEXT); /* as a driver may */
 	before = calls("cuMemFreeHost");
 	trim();
+	fault_arm("cuMemFreeHost", 0, 0);
 	undisturbed("a thread without a context", NULL);
 	if (second == first && calls("cuMemFreeHost") == before) {
 		printf("a thread without a context gives no memory of the host back\n");
@@ -146,6 +150,25 @@ static void waited_for(void)
 	NEED(cuStreamCreate(&another, CU_STREAM_NON_BLOCKING));
 	undisturbed("waited for", first);
 	NEED(cuStreamDestroy_v2(another));
+}
+
+/* What is freed on it gets its event all the same. */
+static void stream_ended_in_a_capture(void)
+{
+	unsigned steps = 30;
+	CUdeviceptr memory;
+	CUstream another;
+	CUgraph graph;
+
+	NEED(cuStreamCreate(&another, CU_STREAM_NON_BLOCKING));
+	NEED(cuMemAllocAsync(&memory, BYTES, another));
+	NEED(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, another, (void *[]){&steps}, NULL));
+	NEED(cuMemFreeAsync(memory, another));
+	NEED(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	NEED(cuStreamDestroy_v2(another));
+	undisturbed("a stream ended in a capture", first);
+	NEED(cuStreamEndCapture(stream, &graph));
+	NEED(cuGraphDestroy(graph));
 }
 
 /* A free waits in the context of the memory, not in that of the thread (H4); it need not wait twice. */
@@ -253,6 +276,7 @@ int main(int argc, char **argv)
 	given_back();
 	stitched();
 	waited_for();
+	stream_ended_in_a_capture();
 	freed_elsewhere();
 	fences_fail("cuCtxRecordEvent");
 	fences_fail("cuCtxPushCurrent_v2");

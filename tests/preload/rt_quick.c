@@ -236,6 +236,33 @@ static void run_runtimes(void)
 	printf("two more: %lu entered\n", others() - before);
 }
 
+/* Streams of another device, some of which share a place with one of this device in what the thread remembers: what was
+ * learned of that one is not believed of them. */
+static void run_foreign(void)
+{
+	cudaStream_t own, others[64];
+	unsigned long before, entered = 0;
+	void *pointer;
+
+	NEED(cudaSetDevice(1));
+	for (unsigned i = 0; i < 64; i++)
+		NEED(cudaStreamCreateWithFlags(&others[i], cudaStreamNonBlocking));
+	NEED(cudaSetDevice(0));
+	NEED(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+	warm();
+	for (unsigned i = 0; i < 64; i++) {
+		NEED(cudaMallocAsync(&pointer, 4096, own));
+		NEED(cudaFreeAsync(pointer, own));
+		NEED(cudaMallocAsync(&pointer, 4096, others[i]));
+		NEED(cudaFreeAsync(pointer, others[i]));
+		before = entries();
+		NEED(cudaMallocAsync(&pointer, 4096, others[i]));
+		entered += entries() - before;
+		NEED(cudaFreeAsync(pointer, others[i]));
+	}
+	printf("64 streams of another device: %lu entered\n", entered);
+}
+
 /* A tool behind us: what it defines is called. */
 static void run_behind(void)
 {
@@ -268,10 +295,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{"plain", run_plain},	{"thread", run_thread},	    {"device", run_device}, {"context", run_context},
-		{"capture", run_capture}, {"copy", run_copy},	    {"pool", run_pool},	    {"broken", run_broken},
-		{"tool", run_tool},	{"lookup", run_tool_lookup}, {"runtimes", run_runtimes}, {"behind", run_behind},
-		{"front", run_front},	{"legacy", run_legacy},
+	    {"foreign", run_foreign}, {"plain", run_plain},	{"thread", run_thread},	     {"device", run_device},
+	    {"context", run_context}, {"capture", run_capture}, {"copy", run_copy},	     {"pool", run_pool},
+	    {"broken", run_broken},   {"tool", run_tool},	{"lookup", run_tool_lookup}, {"runtimes", run_runtimes},
+	    {"behind", run_behind},   {"front", run_front},	{"legacy", run_legacy},
 	};
 
 	*(void **)&entries = sim_find("sim_cudart_entries");

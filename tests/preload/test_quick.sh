@@ -34,6 +34,8 @@ again there: 0 entered
 the first one again: 2 entered
 and again: 0 entered
 after a reset: 2 entered'
+is 'what is known of one stream is not believed of another' "$(quick foreign)" \
+	'64 streams of another device: 64 entered'
 is 'all do while a capture is open (H9)' "$(quick capture)" \
 	'while a capture is open: 2 entered
 after it: 0 entered'

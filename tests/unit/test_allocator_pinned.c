@@ -308,6 +308,11 @@ static void what_is_not_live_is_not_freed(void **state)
 	assert_int_equal(gsa_pinned_free(cache->pinned, first), GS_E_NOT_FOUND);
 	assert_int_equal(gsa_pinned_find(cache->pinned, first, &info), GS_E_NOT_FOUND);
 	assert_true(gsa_pinned_keeps(cache->pinned, first + 512));
+	gsa_pinned_leave(cache->pinned, first);
+	gsa_pinned_left(cache->pinned, first, true);
+	assert_true(gsa_pinned_keeps(cache->pinned, first));
+	assert_int_equal(take_host(cache, MIB), first);
+	give_host(cache, first);
 	cache_close(cache);
 }
 
