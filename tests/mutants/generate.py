@@ -47,10 +47,10 @@ __attribute__((constructor(101))) static void mutant_read(void)
 UNITS = {
     "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
                   "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
-                  "allocator_stitch", "allocator_purge", "allocator_pinned"],
+                  "allocator_stitch", "allocator_stitch_again", "allocator_purge", "allocator_pinned"],
     "shim/core": ["core_order", "core_stream", "wrap_context", "core_conf", "watch_live"],
     "shim/wrap": ["wrap_context"],
-    "shim/watch": ["watch_live", "watch_ring"],
+    "shim/watch": ["watch_live", "watch_ring", "watch_finder"],
     "shim/stack": ["stack_intern"],
 }
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
@@ -74,6 +74,7 @@ NEAR = {
     "shim/watch/kept.c": ["script preload/kill"],
     "shim/watch/live.c": ["unit watch_live"],
     "shim/watch/live_top.c": ["script preload/limits"],
+    "shim/watch/step.c": ["script preload/steps"],
     "shim/watch/wait.c": ["script preload/waits", "script preload/kinds"],
     "shim/watch/note.c": ["script preload/kinds", "script preload/events"],
     "shim/watch/": ["script preload/sticky", "script preload/waits"],
@@ -109,7 +110,7 @@ SCRIPTS = {
     "shim/wrap": ["preload/memory", "preload/capture", "preload/ipc", "preload/kinds", "preload/events", "preload/limits",
                   "fault/fault_sweep"],
     "shim/ipc": ["preload/ipc", "preload/memory"],
-    "shim/watch": ["preload/waits", "preload/sticky", "preload/kinds", "preload/events", "preload/kill", "preload/torch",
+    "shim/watch": ["preload/waits", "preload/sticky", "preload/steps", "preload/kinds", "preload/events", "preload/kill", "preload/torch",
                    "preload/limits", "preload/memory"],
     "shim/stack": ["stack/stack_native", "stack/stack_unwind", "stack/stack_fake_python", "preload/events"],
     "shim/torch": ["preload/torch", "sim/torch_sim"],

@@ -1,5 +1,5 @@
-/* What the shim does for each class of calls (shim/api/class.h), by one call of each. Exits 1, and says which, where one
- * does not have what its class should have.
+/* What the shim does for each class of calls (shim/api/class.h), by one call of each. Exits 1, and says which, where
+ * one does not have what its class should have.
  *
  *   takes     the driver lacks memory for the call, and has it once the shim gives back what it keeps (H28)
  *   to-host   a free of other memory waits for what the call may still write on the host (H4)
@@ -114,6 +114,24 @@ static CUresult by_vmm(void)
 	return result;
 }
 
+static CUresult by_map(void)
+{
+	CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr place;
+	CUresult result;
+
+	NEED(cuMemCreate(&handle, BYTES, &properties, 0));
+	NEED(cuMemAddressReserve(&place, BYTES, 0, 0, 0));
+	result = cuMemMap(place, BYTES, 0, handle, 0);
+	if (result == CUDA_SUCCESS)
+		NEED(cuMemUnmap(place, BYTES));
+	NEED(cuMemAddressFree(place, BYTES));
+	NEED(cuMemRelease(handle));
+	return result;
+}
+
 static CUresult by_launch(void)
 {
 	return launch(1);
@@ -169,6 +187,7 @@ static void takes(void)
 	    {"cuMemAllocHost_v2", by_host_alloc},
 	    {"cuMemPoolCreate", by_pool},
 	    {"cuMemCreate", by_vmm},
+	    {"cuMemMap", by_map},
 	    {"cuLaunchKernel", by_launch},
 	    {"cuGraphLaunch", by_graph_launch},
 	    {"cuGraphInstantiateWithFlags", by_graph},

@@ -50,6 +50,29 @@ static void warm(void)
 	}
 }
 
+/* For the stream of the thread, by the functions that say so. */
+static void run_per_thread(void)
+{
+	cudaError_t (*alloc)(void **, size_t, cudaStream_t);
+	cudaError_t (*give)(void *, cudaStream_t);
+	unsigned long before;
+	void *pointer;
+
+	*(void **)&alloc = dlsym(RTLD_DEFAULT, "cudaMallocAsync_ptsz");
+	*(void **)&give = dlsym(RTLD_DEFAULT, "cudaFreeAsync_ptsz");
+	for (unsigned i = 0; i < 3; i++) {
+		NEED(alloc(&pointer, 4096, NULL));
+		NEED(give(pointer, NULL));
+		NEED(cudaDeviceSynchronize());
+	}
+	before = entries();
+	NEED(alloc(&pointer, 4096, NULL));
+	say("an allocation on the stream of the thread", before);
+	before = entries();
+	NEED(give(pointer, NULL));
+	say("its free", before);
+}
+
 static void *thread_pairs(void *unused)
 {
 	pair("the first two calls of a thread");
@@ -295,10 +318,12 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-	    {"foreign", run_foreign}, {"plain", run_plain},	{"thread", run_thread},	     {"device", run_device},
-	    {"context", run_context}, {"capture", run_capture}, {"copy", run_copy},	     {"pool", run_pool},
-	    {"broken", run_broken},   {"tool", run_tool},	{"lookup", run_tool_lookup}, {"runtimes", run_runtimes},
-	    {"behind", run_behind},   {"front", run_front},	{"legacy", run_legacy},
+	    {"per-thread", run_per_thread}, {"foreign", run_foreign}, {"plain", run_plain},
+	    {"thread", run_thread},	    {"device", run_device},   {"context", run_context},
+	    {"capture", run_capture},	    {"copy", run_copy},	      {"pool", run_pool},
+	    {"broken", run_broken},	    {"tool", run_tool},	      {"lookup", run_tool_lookup},
+	    {"runtimes", run_runtimes},	    {"behind", run_behind},   {"front", run_front},
+	    {"legacy", run_legacy},
 	};
 
 	*(void **)&entries = sim_find("sim_cudart_entries");

@@ -34,6 +34,9 @@ again there: 0 entered
 the first one again: 2 entered
 and again: 0 entered
 after a reset: 2 entered'
+is 'the stream of the thread is served at the door, too' "$(quick per-thread)" \
+	'an allocation on the stream of the thread: 0 entered
+its free: 0 entered'
 is 'what is known of one stream is not believed of another' "$(quick foreign)" \
 	'64 streams of another device: 64 entered'
 is 'all do while a capture is open (H9)' "$(quick capture)" \

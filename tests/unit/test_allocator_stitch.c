@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "tests/lib/gsa_test.h"
 
@@ -143,6 +144,42 @@ static void order_of_streams_holds(void **state)
 	assert_true(bench_stats(bench)->reserved_bytes.now >= 3 * ALL_BYTES);
 	fake_finish(&bench->fake, 1);
 	assert_int_equal(take(bench, ALL_BYTES, 3), large);
+	bench_close(bench);
+}
+
+static void *all_done(void *user)
+{
+	struct bench *bench = user;
+
+	fake_finish(&bench->fake, 1);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	return NULL;
+}
+
+static void all_done_meanwhile(void *user)
+{
+	struct bench *bench = user;
+	pthread_t thread;
+
+	bench->fake.before_map = NULL;
+	assert_int_equal(pthread_create(&thread, NULL, all_done, bench), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Another thread finds out that all is done while what was pending is mapped: nothing is left of the stream. */
+static void what_was_pending_is_idle_before_it_is_mapped(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t live[PIECES];
+
+	(void)state;
+	pieces(bench, live, false);
+	bench->fake.before_map = all_done_meanwhile;
+	bench->fake.before_map_user = bench;
+	take(bench, ALL_BYTES, 1);
+	assert_int_equal(bench_stats(bench)->stitches, 1);
+	assert_null(bench->fake.before_map);
+	gsa_check(bench->allocator);
 	bench_close(bench);
 }
 
@@ -509,6 +546,7 @@ int main(void)
 	    cmocka_unit_test(a_piece_in_use_is_not_lent_again),
 	    cmocka_unit_test(order_of_streams_holds),
 	    cmocka_unit_test(own_pending_memory_is_enough),
+	    cmocka_unit_test(what_was_pending_is_idle_before_it_is_mapped),
 	    cmocka_unit_test(memory_that_is_not_known_to_be_idle_stays),
 	    cmocka_unit_test(part_of_it_is_new_where_they_are_not_enough),
 	    cmocka_unit_test(a_small_request_takes_new_memory),
