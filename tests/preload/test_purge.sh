@@ -52,4 +52,37 @@ like 'a device that is full is no business of a process on another one' \
 	"$programs/rt_oom" 2>/dev/null)" 'last error 2'
 wait $first
 is 'which keeps what it has' "$(cat "$folder/first")" '600 MiB held'
+
+# What only looks like the memory file of a process under gpushim is left alone; the word behind its pid is what is asked for.
+read -r -d '' forge <<'END_PYTHON'
+import glob, os, struct, subprocess, sys
+name = next(name for name in glob.glob("/proc/%s/fd/*" % sys.argv[1]) if os.readlink(name).startswith("/memfd:gpushim-live"))
+with open(name, "rb") as file:
+    page = bytearray(file.read())
+def show(changed):
+    struct.pack_into("<II", page, 8, os.getpid(), 0)
+    page[0] ^= changed
+    fd = os.memfd_create("gpushim-live")
+    os.write(fd, page)
+    return lambda: struct.unpack_from("<I", os.pread(fd, 16, 0), 12)[0] != 0
+begun, done = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    asked = show(1)
+    os.write(begun[1], b"1")
+    os.read(done[0], 1)
+    os._exit(asked())
+os.read(begun[0], 1)
+asked = show(0)
+subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL)
+os.write(done[1], b"1")
+print(asked(), os.waitpid(child, 0)[1] != 0)
+END_PYTHON
+export SIM_SHARED=$folder/shared5 GPUSHIM_ALLOC_CONF=snapshot:off
+"$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_purge" 600 8 30000 >"$folder/first" &
+first=$!
+sleep 1
+is 'a neighbour is asked, what is none is not' "$(timeout 60 python3 -c "$forge" $first \
+	"$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_want" 1000 4000)" 'True False'
+wait $first
 done_testing
