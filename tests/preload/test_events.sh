@@ -34,6 +34,12 @@ for class in host:5000 registered:8192 managed:6000 handle:2097152; do
 		"1 ${class#*:}, 1 ${class#*:} of 1"
 done
 like 'what others hold was seen' "$(python3 "$TOP/tests/preload/snapshot.py" get "$file" devices 0 others_time_ns)" '^[1-9]'
+GPUSHIM_ALLOC_CONF=snapshot:signal sim --devices 2 "$programs/rt_two_devices"
+is 'and each device has its own' "$(for device in 0 1; do
+	snapshot get devices $device others_bytes
+done | xargs)" '0 0'
+GPUSHIM_ALLOC_CONF=snapshot:exit sim "$programs/drv_events"
+file=$(ls "$folder"/gpushim.*)
 text=$("$report" summary "$file")
 like 'the summary has it' "$text" 'more were in use on the device, by other processes, contexts and code'
 like 'and pinned memory' "$text" 'pinned host memory'
