@@ -86,6 +86,7 @@ fuzz_bin    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz_conf_src     := $(base_src) shim/core/conf.c
 fuzz_snapshot_src := $(filter-out report/main.c,$(report_src))
 fuzz_recover_src  := $(fuzz_snapshot_src)
+fuzz_import_src   := $(fuzz_snapshot_src)
 fuzz_trace_src    := tests/tools/trace.c
 FUZZ_SECONDS ?= 60
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/json_text.h"
+
 static void *or_end(void *memory)
 {
 	if (memory == NULL)
@@ -43,14 +45,10 @@ static uint64_t mixed(uint64_t hash, uint64_t more)
 	return hash ^ hash >> 29;
 }
 
-/* A zero byte ends a text. */
-uint64_t gsr_build_string(struct gsr_build *build, const char *text, size_t length)
+static uint64_t clean_string(struct gsr_build *build, const char *text, size_t length)
 {
 	uint64_t hash, string;
 
-	length = strnlen(text, length);
-	if (length == 0)
-		return 0;
 	for (hash = hash_of(text, length); gsr_map_find(&build->string_of, hash, &string); hash = mixed(hash, 1))
 		if (strlen(build->bytes + build->offsets[string]) == length &&
 		    memcmp(build->bytes + build->offsets[string], text, length) == 0)
@@ -69,6 +67,21 @@ uint64_t gsr_build_string(struct gsr_build *build, const char *text, size_t leng
 	build->bytes_used += length + 1;
 	gsr_map_put(&build->string_of, hash, build->string_count);
 	return build->string_count++;
+}
+
+/* A zero byte ends a text. */
+uint64_t gsr_build_string(struct gsr_build *build, const char *text, size_t length)
+{
+	char *clean;
+	uint64_t string;
+
+	length = strnlen(text, length);
+	if (length == 0)
+		return 0;
+	clean = gsr_text_clean(text, length, &length);
+	string = clean_string(build, clean, length);
+	free(clean);
+	return string;
 }
 
 uint64_t gsr_build_name(const struct gsr_build *build, enum gs_snap_table id, unsigned column, const char *name)

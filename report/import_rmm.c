@@ -22,7 +22,7 @@ struct importing {
 	int place[COLUMNS];   /* of each column in a line; -1 = none */
 	int place_count;
 	struct gsr_map row_of; /* what is alive: address -> row of events + 1 */
-	uint64_t start_ns, before_ns, day_ns, lost;
+	uint64_t start_ns, before_ns, last_ns, day_ns, lost;
 	const char *why;
 };
 
@@ -174,12 +174,15 @@ static int row_read(struct importing *importing)
 	numbers[THREAD] %= GSR_COUNT_MAX;
 	numbers[STREAM] %= GSR_COUNT_MAX;
 	if (GSR_ROWS(&importing->build.model, events) == 0)
-		importing->start_ns = importing->before_ns = time_ns;
+		importing->start_ns = importing->before_ns = importing->last_ns = time_ns;
 	time_ns += importing->day_ns;
 	if (time_ns + DAY_NS / 2 < importing->before_ns) { /* past midnight */
 		importing->day_ns += DAY_NS;
 		time_ns += DAY_NS;
 	}
+	if (time_ns + 100 * DAY_NS < importing->start_ns || time_ns > importing->start_ns + 100 * DAY_NS)
+		return fail(importing, "a time that is far from the first one");
+	importing->last_ns = time_ns > importing->last_ns ? time_ns : importing->last_ns;
 	event_make(importing, type, time_ns, numbers);
 	if (strcmp(type, "oom") != 0)
 		allocation_note(importing, numbers, strcmp(type, "alloc") == 0);
@@ -248,7 +251,7 @@ int gsr_import_rmm(const char *bytes, size_t length, struct gsr_model *ret_model
 		return GS_E_INVALID;
 	}
 	live_make(&importing);
-	gsr_build_end(&importing.build, importing.start_ns, importing.before_ns - importing.start_ns, importing.lost, ret_model);
+	gsr_build_end(&importing.build, importing.start_ns, importing.last_ns - importing.start_ns, importing.lost, ret_model);
 	gsr_map_drop(&importing.row_of);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* See json_text.h. */
 #include "report/json_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "shim/base/text.h"
@@ -28,6 +29,25 @@ void gsr_out_bytes(FILE *out, const char *bytes, size_t length)
 		at += sequence > 0 ? sequence : 1;
 	}
 	fputc('"', out);
+}
+
+char *gsr_text_clean(const char *bytes, size_t length, size_t *ret_length)
+{
+	char *clean = malloc(3 * length + 1);
+	size_t used = 0;
+
+	if (clean == NULL)
+		abort();
+	for (size_t at = 0; at < length;) {
+		size_t sequence = (unsigned char)bytes[at] < 0x80 ? 1 : gsb_utf8_length(bytes + at, length - at);
+
+		memcpy(clean + used, sequence > 0 ? bytes + at : "\xef\xbf\xbd", sequence > 0 ? sequence : 3);
+		used += sequence > 0 ? sequence : 3;
+		at += sequence > 0 ? sequence : 1;
+	}
+	clean[used] = '\0';
+	*ret_length = used;
+	return clean;
 }
 
 void gsr_out_text(FILE *out, const char *text)

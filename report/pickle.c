@@ -56,7 +56,7 @@ static struct gsr_value *value_new(struct gsr_pickle *pickle, enum gsr_value_typ
 static int push(struct gsr_pickle *pickle, struct gsr_value *value)
 {
 	if (pickle->depth == pickle->stack_capacity) {
-		pickle->stack_capacity = pickle->stack_capacity == 0 ? 256 : pickle->stack_capacity * 2;
+		pickle->stack_capacity *= 2;
 		pickle->stack = or_end(realloc(pickle->stack, pickle->stack_capacity * sizeof(*pickle->stack)));
 	}
 	pickle->stack[pickle->depth++] = value;
@@ -371,6 +371,8 @@ struct gsr_pickle *gsr_pickle_read(const char *bytes, size_t length, size_t *ret
 	struct gsr_pickle *pickle = or_end(calloc(1, sizeof(*pickle)));
 	const unsigned char *from = (const unsigned char *)bytes, *opcode = from;
 
+	pickle->stack = or_end(calloc(256, sizeof(*pickle->stack)));
+	pickle->stack_capacity = 256;
 	pickle->at = from;
 	pickle->end = from + length;
 	for (;;) {

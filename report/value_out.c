@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/json_text.h"
-#include "shim/base/text.h"
 
 #define DEPTH_MAX 32
 #define BATCH 1000 /* items of a list that are added at once: the loader passes them as arguments */
@@ -217,24 +216,14 @@ void gsr_bool_write(struct gsr_value_out *value, bool truth)
 		fputs(truth ? "true" : "false", value->out);
 }
 
-/* What is no UTF-8 becomes U+FFFD, as in JSON. */
 static void pickled_text(struct gsr_value_out *value, const char *text)
 {
-	size_t length = strlen(text), used = 0;
-	char *clean = malloc(3 * length + 1);
+	size_t length;
+	char *clean = gsr_text_clean(text, strlen(text), &length);
 
-	if (clean == NULL)
-		abort();
-	for (size_t at = 0; at < length;) {
-		size_t sequence = (unsigned char)text[at] < 0x80 ? 1 : gsb_utf8_length(text + at, length - at);
-
-		memcpy(clean + used, sequence > 0 ? text + at : "\xef\xbf\xbd", sequence > 0 ? sequence : 3);
-		used += sequence > 0 ? sequence : 3;
-		at += sequence > 0 ? sequence : 1;
-	}
-	fputc(used <= 0xff ? OP_SHORT_BINUNICODE : OP_BINUNICODE, value->out);
-	little_endian(value, used, used <= 0xff ? 1 : 4);
-	fwrite(clean, 1, used, value->out);
+	fputc(length <= 0xff ? OP_SHORT_BINUNICODE : OP_BINUNICODE, value->out);
+	little_endian(value, length, length <= 0xff ? 1 : 4);
+	fwrite(clean, 1, length, value->out);
 	free(clean);
 }
 

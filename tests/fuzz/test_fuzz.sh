@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 ok 'seeds' tests/fuzz/seeds "$folder/seeds"
-for target in conf:20000 snapshot:6000 recover:4000 trace:20000; do
+for target in conf:20000 snapshot:4000 recover:4000 import:3000 trace:20000; do
 	name=${target%:*}
 	amount=${SECONDS_EACH:-x${target#*:}}
 	output=$("$BUILD/tests/fuzz/fuzz_$name" "$amount" "${SEED:-1}" "$folder/kept" "$folder/seeds/$name"/* 2>&1)

@@ -160,6 +160,7 @@ snapshot = imported(put("odd.csv", text))
 tap.equal((sums("odd.csv")[0]["live_bytes"], snapshot["recording"]["events_dropped"]), (5, 1), "failures, and frees of what was before")
 for name, line, wanted in (("an action", "1,14:00:00,melt,0x1,5,0", "an action that is not known"), ("a time", "1,noon,free,0x1,5,0", "no time"),
                            ("a size", "1,14:00:00,allocate,0x1,many,0", "no size"), ("a pointer", "1,14:00:00,allocate,,5,0", "no pointer"),
+                           ("a far time", "1,1634567890.5,allocate,0x1,5,0", "a time that is far from the first one"),
                            ("a huge size", "1,14:00:00,allocate,0x1,99999999999999999999999,0", "no size"), ("half a line", "1,14:0", "an action")):
     good = HEAD + "1,13:00:00,allocate,0x1,5,0\n"
     status, out, err = tap.report("top", put("bad.csv", good + line + "\n"))
