@@ -11,13 +11,13 @@
 /* Without a name of its own, a page has that of the snapshot, with another ending. The caller frees it. */
 static char *name_make(const char *path)
 {
-	static const char *const endings[] = {".gz", ".json"};
+	static const char *const endings[] = {".gz", ".json", ".pickle"};
 	size_t length = strlen(path);
 	char *name = malloc(length + sizeof(".html"));
 
 	if (name == NULL)
 		abort();
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		size_t ending = strlen(endings[i]);
 
 		if (length > ending && strncmp(path + length - ending, endings[i], ending) == 0)

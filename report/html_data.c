@@ -218,6 +218,7 @@ static void waits_put(struct making *making)
 
 	gsr_findings_read(making->model, making->places, &findings);
 	cJSON_AddNumberToObject(making->pack->header, "waits_ns", (double)findings.host_ns);
+	cJSON_AddNumberToObject(making->pack->header, "idle_ns", (double)findings.idle_ns);
 	for (size_t i = 0; i < findings.count; i++) {
 		const struct gsr_finding *finding = &findings.findings[i];
 		const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
@@ -234,6 +235,10 @@ static void waits_put(struct making *making)
 		cJSON_AddNumberToObject(wait, "calls", (double)finding->calls);
 		cJSON_AddNumberToObject(wait, "host_ns", (double)finding->host_ns);
 		cJSON_AddNumberToObject(wait, "longest_ns", (double)finding->longest_ns);
+		cJSON_AddBoolToObject(wait, "clear", finding->clear);
+		cJSON_AddBoolToObject(wait, "timely", finding->timely);
+		cJSON_AddNumberToObject(wait, "drained", (double)finding->drained);
+		cJSON_AddNumberToObject(wait, "idle_ns", (double)finding->idle_ns);
 		cJSON_AddNumberToObject(wait, "copies", (double)finding->copies);
 		cJSON_AddNumberToObject(wait, "size_bytes", (double)finding->size_bytes);
 		cJSON_AddItemToArray(list, wait);

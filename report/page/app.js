@@ -81,11 +81,9 @@ const App = {
 		Dom.get("command").textContent = command;
 		Dom.get("command").title = command;
 		Dom.get("process").textContent = [
-			"process " +
-				meta.pid +
-				(meta.rank === null ? "" : ", rank " + meta.rank) +
-				" on " +
-				Format.name(meta.hostname),
+			meta.pid > 0
+				? `process ${meta.pid}${meta.rank === null ? "" : ", rank " + meta.rank} on ${Format.name(meta.hostname)}`
+				: "",
 			used.map((device) => Format.name(device.name)).join(", "),
 			"written at " + meta.reason + ", " + written,
 			"ran " + Format.duration(meta.elapsed_ns),

@@ -46,12 +46,15 @@ const Figures = {
 					() => view.set({ moment: holding.peak, item: -1, line: -1 }),
 				],
 			);
-		figures.push([
-			"Host waited",
-			Format.duration(header.waits_ns),
-			Format.share(header.waits_ns, meta.elapsed_ns) + " of " + Format.duration(meta.elapsed_ns),
-			() => Dom.get("waits").scrollIntoView({ behavior: "smooth" }),
-		]);
+		if (snapshot.is_own)
+			figures.push([
+				"Host waited",
+				Format.duration(header.waits_ns),
+				Format.share(header.waits_ns, meta.elapsed_ns) +
+					" of " +
+					Format.duration(meta.elapsed_ns),
+				() => Dom.get("waits").scrollIntoView({ behavior: "smooth" }),
+			]);
 		figures.push([
 			"Events",
 			Format.count(snapshot.events),
@@ -84,13 +87,13 @@ const Figures = {
 		);
 	},
 
-	/** Bytes of blocks that are live or pending. */
+	/** Bytes of pieces that are live or pending. */
 	used(holding, snapshot, moment) {
-		const { items, origins } = snapshot;
+		const { items, origins, piece } = snapshot;
 		let used = 0;
 
 		for (let i = 0; i < items.count && items.born[i] <= moment; i++)
-			if (items.done[i] > moment && origins.sort[items.origin[i]] === 0) used += items.size[i];
+			if (items.done[i] > moment && origins.sort[items.origin[i]] === piece) used += items.size[i];
 		return used;
 	},
 

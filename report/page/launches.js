@@ -69,15 +69,7 @@ class Launches {
 			sum.host_ns += table.host_ns[i];
 		}
 		if (rows.size === 0) {
-			Dom.fill(
-				this.box,
-				snapshot.meta.settings.watch === false || snapshot.meta.settings.launches === 0
-					? Dom.empty(
-							"Launches were not recorded.",
-							"The program ran with `watch:off` or `launches:0`; without these gpushim counts and times each launch.",
-						)
-					: Dom.empty("No launches.", "The program launched nothing on a device."),
-			);
+			Dom.fill(this.box, this.missing());
 			return;
 		}
 		this.note.textContent =
@@ -85,5 +77,22 @@ class Launches {
 			" launches, copies and memsets took the host " +
 			Format.duration(sum.host_ns);
 		this.grid.show([...rows.values()]);
+	}
+
+	missing() {
+		const { snapshot } = this.view;
+		const { settings } = snapshot.meta;
+
+		if (!snapshot.is_own)
+			return Dom.empty(
+				"No launches.",
+				"The tool that made this snapshot does not record them; gpushim does.",
+			);
+		if (settings.watch === false || settings.launches === 0)
+			return Dom.empty(
+				"Launches were not recorded.",
+				"The program ran with `watch:off` or `launches:0`; without these gpushim counts and times each launch.",
+			);
+		return Dom.empty("No launches.", "The program launched nothing on a device.");
 	}
 }

@@ -68,7 +68,7 @@ class Marks {
 		const { plot } = timeline;
 		const x = Math.round(timeline.x_of(time_ns)) + 0.5;
 
-		if (x < plot.x || x > plot.x + plot.width) return null;
+		if (x < plot.x || x > plot.x + plot.width + 1) return null;
 		context.strokeStyle = context.fillStyle = Palette.style(style);
 		context.setLineDash(style === "--bad" ? [] : [2, 3]);
 		context.beginPath();
@@ -79,18 +79,16 @@ class Marks {
 		return x;
 	}
 
-	/* Writes it unless it would touch another one. */
+	/* Writes it beside the line, unless it would touch another one. */
 	label(context, timeline, x, text, taken) {
 		const width = context.measureText(text).width + 10;
 		const { plot } = timeline;
+		const fits = x + width <= plot.x + plot.width + EDGE.right;
+		const left = fits ? x : x - width;
 
-		if (
-			x + width > plot.x + plot.width + EDGE.right ||
-			taken.some(([from, to]) => x < to && x + width > from)
-		)
-			return;
-		context.fillText(text, x + 3, plot.y - 8);
-		taken.push([x, x + width]);
+		if (taken.some(([from, to]) => left < to && left + width > from)) return;
+		context.fillText(text, left + (fits ? 3 : 7), plot.y - 8);
+		taken.push([left, left + width]);
 	}
 
 	/** What is near x, or where x lies. @param {Timeline} timeline @param {number} x @returns {string[]} */

@@ -62,14 +62,14 @@ class Segments {
 	/** Blocks that are live or pending, by address. */
 	blocks(moment) {
 		const { view } = this;
-		const { items, origins } = view.snapshot;
+		const { items, origins, piece } = view.snapshot;
 		const device = view.history.choice.device;
 		const found = [];
 
 		for (let i = 0; i < items.count && items.born[i] <= moment; i++)
 			if (
 				items.done[i] > moment &&
-				origins.sort[items.origin[i]] === 0 &&
+				origins.sort[items.origin[i]] === piece &&
 				(device < 0 || items.device[i] === device)
 			)
 				found.push(i);
@@ -305,7 +305,7 @@ class Segments {
 			": " +
 			Format.bytes(live) +
 			" live in " +
-			Format.some(blocks.length, "block") +
+			Format.some(blocks.length, view.snapshot.header.sorts[view.snapshot.piece]) +
 			(stitched > 0
 				? " (" + Format.count(stitched) + " of them stitched from pieces of holes)"
 				: "") +

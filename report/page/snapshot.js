@@ -79,6 +79,17 @@ class Snapshot {
 			}
 		}
 		this.items = items;
+		this.piece = this.piece_of(items);
+	}
+
+	/* The sort that segments are cut into: blocks, or, where another tool made the snapshot, tensors. */
+	piece_of(items) {
+		const { sorts } = this.header;
+		const blocks = sorts.indexOf("block");
+
+		return items.origin.some((origin) => this.origins.sort[origin] === blocks)
+			? blocks
+			: sorts.indexOf("tensor");
 	}
 
 	read_extents(container) {
@@ -93,6 +104,11 @@ class Snapshot {
 			device: container.column("extent_device", Uint8Array),
 			died: Uint32Array.from(life, (value, i) => (value === 0 ? NEVER : born[i] + value - 1)),
 		};
+	}
+
+	/** Whether gpushim made it: others do not record what the host waits for and launches. @returns {boolean} */
+	get is_own() {
+		return this.meta.settings.watch !== undefined;
 	}
 
 	/* Steps of the main loop, by time; ns. */

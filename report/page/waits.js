@@ -18,25 +18,17 @@ class Waits {
 
 		if (waits.length === 0) {
 			this.note.textContent = "";
-			Dom.fill(
-				this.box,
-				meta.settings.watch === false
-					? Dom.empty(
-							"Waits were not watched.",
-							"The program ran with `watch:off`; without it gpushim times what waits.",
-						)
-					: Dom.empty(
-							"No waits.",
-							"The host never waited for a device long enough to be noticed.",
-						),
-			);
+			Dom.fill(this.box, this.missing());
 			return;
 		}
 		this.note.textContent =
 			Format.duration(header.waits_ns) +
 			" in all, " +
 			Format.share(header.waits_ns, meta.elapsed_ns) +
-			" of the run";
+			" of the run" +
+			(header.idle_ns > 0
+				? `; after them the device had nothing to do for at least ${Format.duration(header.idle_ns)}`
+				: "");
 		Dom.fill(
 			this.box,
 			Dom.make(
@@ -57,6 +49,33 @@ class Waits {
 						},
 					})
 				: null,
+		);
+	}
+
+	missing() {
+		const { snapshot } = this.view;
+
+		if (!snapshot.is_own)
+			return Dom.empty(
+				"No waits.",
+				"The tool that made this snapshot does not record them; gpushim does.",
+			);
+		if (snapshot.meta.settings.watch === false)
+			return Dom.empty(
+				"Waits were not watched.",
+				"The program ran with `watch:off`; without it gpushim times what waits.",
+			);
+		return Dom.empty("No waits.", "The host never waited for a device long enough to be noticed.");
+	}
+
+	/* What the device did meanwhile, as far as that is known. */
+	idle(wait) {
+		if (wait.clear) return "nothing was left to wait for: everything was known to be done";
+		if (wait.drained === 0) return "";
+		return (
+			`afterwards the device had nothing to do for at least ${Format.duration(wait.idle_ns)}, ` +
+			`${Format.duration(wait.idle_ns / wait.drained)} after each of ${Format.some(wait.drained, "wait")}` +
+			(wait.timely ? "; it was busy up to then, and again at once" : "")
 		);
 	}
 
@@ -110,6 +129,9 @@ class Waits {
 					class: "calls name",
 					text: calls + copies + "; " + Format.name(wait.functions),
 				}),
+				this.idle(wait)
+					? Dom.make("p", { class: "calls", text: Format.sentence(this.idle(wait)) })
+					: null,
 				wait.advice && (wait.problem || wait.normal)
 					? Dom.make("p", {
 							class: "advice",

@@ -476,6 +476,25 @@ async function demo(browser) {
 	await page.close();
 }
 
+async function imported(browser) {
+	const page = await open(browser, "torch");
+
+	ok(
+		/peak\s*5.2.GiB/.test(await text(page, "#figures")) &&
+			!(await text(page, "#figures")).includes("Host waited"),
+		"a snapshot of PyTorch",
+		await text(page, "#figures"),
+	);
+	ok(
+		/live in 1\d\d.tensors/.test(await text(page, "#segments_note")),
+		"its segments",
+		await text(page, "#segments_note"),
+	);
+	ok((await text(page, "#waits")).includes("does not record them"), "what it has not");
+	equal(page.wrong, [], "no error");
+	await page.close();
+}
+
 async function big(browser) {
 	const page = await open(browser, "big");
 	const found = await page.evaluate(() => {
@@ -518,7 +537,7 @@ async function big(browser) {
 		args: ["--no-sandbox", "--disable-gpu"],
 	});
 
-	for (const part of [train, themes, hostile, empty, demo, big])
+	for (const part of [train, themes, hostile, empty, demo, imported, big])
 		await part(browser).catch((error) => ok(false, part.name + " ends", error.stack));
 	await browser.close();
 	console.log("1.." + count);

@@ -29,5 +29,7 @@ scene() { # scene NAME ARGUMENT..
 for name in train hostile empty late; do
 	scene $name || exit
 done
+"$BUILD/gpushim-report" export memory_viz -o "$work/torch.pickle" "$work/train.json" &&
+	"$BUILD/gpushim-report" html -o "$work/torch.html" "$work/torch.pickle" || exit
 scene big 60000 && run demo stacks:native && run bare history:0,stacks:off,watch:off || exit
 NODE_PATH=${library%/*} CHROMIUM=$browser "$node" "$TOP/tests/page/page.js" "$work"
