@@ -84,8 +84,9 @@ static void *open_library(void)
 
 static void load(void)
 {
-	void *handle = open_library();
+	void *handle = open_library(), *frame;
 
+	backtrace(&frame, 1); /* the first call of it allocates, which may not happen below a signal handler */
 	if (handle != NULL) {
 		int (*set_caching)(void *space, int policy) = dlsym(handle, "_ULx86_64_set_caching_policy");
 		void **local_space = dlsym(handle, "_ULx86_64_local_addr_space");

@@ -28,13 +28,27 @@
 static size_t walked;		  /* frames of the last walk */
 static unsigned walks, given_up; /* walks compared, and walks without an answer */
 
-/* Both begin in this function, at two places. */
+static bool in_program(const void *address)
+{
+	Dl_info info, program;
+
+	return dladdr(address, &info) != 0 && dladdr((void *)in_program, &program) != 0 &&
+	       info.dli_fbase == program.dli_fbase;
+}
+
+/* Both begin in this function, at two places; a sanitizer has a frame of its own below the one of backtrace(). */
 static NOINLINE void compare(void)
 {
 	uint64_t own[FRAMES_MAX];
-	void *others[FRAMES_MAX];
-	int count = backtrace(others, FRAMES_MAX);
+	void *room[FRAMES_MAX + 1], **others = room;
+	int count = backtrace(room, FRAMES_MAX + 1);
 
+	if (count > 0 && !in_program(room[0])) {
+		others++;
+		count--;
+	}
+	if (count > FRAMES_MAX)
+		count = FRAMES_MAX;
 	walked = probe_walk(own, FRAMES_MAX);
 	if (walked == 0) {
 		given_up++;
