@@ -40,6 +40,16 @@ static void parts_write(const char *ending, const char *element)
 	}
 }
 
+/* That of uPlot goes with every copy of it. */
+static void licence_write(void)
+{
+	const struct gsr_page_part *part = gsr_page_parts;
+
+	while (strcmp(part->file, "uplot/LICENSE") != 0)
+		part++;
+	printf("<!-- uPlot, below:\n%s-->\n", part->text);
+}
+
 /* The text up to the mark, which it is moved behind. */
 static void text_write(const char **text, const char *mark)
 {
@@ -62,6 +72,8 @@ static int page_write(const char *path, const struct gsr_model *model, const str
 	}
 	gsr_pack_init(&pack);
 	gsr_html_data(path, model, categories, places, &pack);
+	text_write(&text, "<!-- licence -->\n");
+	licence_write();
 	text_write(&text, "<!-- styles -->\n");
 	parts_write(".css", "style");
 	text_write(&text, "<!-- data -->");
