@@ -3,6 +3,7 @@
 
 #include "allocator/block.h"
 #include "allocator/evict.h"
+#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
@@ -13,6 +14,7 @@ int gsa_share(struct gsa *allocator, uint64_t address)
 {
 	struct gsa_block *block;
 
+	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_PLAIN)
@@ -28,6 +30,7 @@ int gsa_hold(struct gsa *allocator, uint64_t address)
 	struct gsa_block *block;
 	struct gsa_handle *handle = NULL;
 
+	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED)
@@ -209,7 +212,7 @@ bool gsa_share_all_done(struct gsa *allocator, bool wait)
 	return done;
 }
 
-void gsa_share_sweep(struct gsa *allocator)
+static void sweep_own(struct gsa *allocator)
 {
 	struct gsa_handle *handle;
 	enum gsa_pool pool;
@@ -229,4 +232,11 @@ void gsa_share_sweep(struct gsa *allocator)
 		;
 	gsb_lock_release(&allocator->lock);
 	gsb_lock_release(&allocator->grow_lock);
+}
+
+void gsa_share_sweep(struct gsa *allocator)
+{
+	sweep_own(allocator);
+	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
+		sweep_own(gsa_lane(allocator, index));
 }
