@@ -54,8 +54,17 @@ const App = {
 		view.touch("history");
 		view.touch("theme");
 		view.flush();
-		new ResizeObserver(() => view.touch("size")).observe(Dom.get("timeline_box"));
+		new ResizeObserver(() => App.resize(view)).observe(Dom.get("timeline_box"));
 		document.documentElement.dataset.ready = "yes";
+	},
+
+	/* An observer also speaks when it begins, when all is drawn already. */
+	resize(view) {
+		const { width, height } = Dom.get("timeline_box").getBoundingClientRect();
+		const size = `${width} ${height} ${devicePixelRatio}`;
+
+		if (App.size !== undefined && App.size !== size) view.touch("size");
+		App.size = size;
 	},
 
 	/** Bands by category, unless nearly all is "other". */

@@ -64,23 +64,28 @@ class History {
 	 * @param {{sorts: number, device: number, by: string}} choice sorts is a set of bits; device -1 = all
 	 */
 	constructor(snapshot, choice) {
-		const { items, origins } = snapshot;
-
 		this.snapshot = snapshot;
 		this.choice = choice;
-		this.shown = new Uint8Array(items.count);
-		for (let i = 0; i < items.count; i++)
-			this.shown[i] =
-				(choice.sorts >> origins.sort[items.origin[i]]) & 1 &&
-				(choice.device < 0 || items.device[i] === choice.device)
-					? 1
-					: 0;
-		this.total = this.sum((i) => items.size[i]);
-		this.maxima = new Maxima(this.total);
-		this.peak = this.maxima.find(0, snapshot.events);
+		this.hidden = new Set(); /* bands */
+		this.shown = new Uint8Array(snapshot.items.count);
+		this.count();
 		this.ranking = new Ranking(snapshot, choice.by, this.weights());
-		this.hidden = new Set();
 		this.light(null);
+	}
+
+	/* Which items are shown, and how much of them was alive. */
+	count() {
+		const { items, origins, events } = this.snapshot;
+		const { sorts, device } = this.choice;
+		const fits = Uint8Array.from(origins.sort, (sort, origin) =>
+			(sorts >> sort) & 1 && !(this.ranking && this.hidden.has(this.ranking.band_of[origin])) ? 1 : 0,
+		);
+
+		for (let i = 0; i < items.count; i++)
+			this.shown[i] = fits[items.origin[i]] && (device < 0 || items.device[i] === device) ? 1 : 0;
+		this.total = this.sum();
+		this.maxima = new Maxima(this.total);
+		this.peak = this.maxima.find(0, events);
 	}
 
 	/* Bytes at the peak by origin, -1 for those that are not shown. */
@@ -93,21 +98,22 @@ class History {
 		return bytes.map((value, origin) => (seen[origin] ? value : -1));
 	}
 
-	/** What of each shown item is alive, summed, after each event. @returns {Float64Array} */
-	sum(value) {
+	/** Bytes alive after each event. @returns {Float64Array} */
+	sum() {
 		const { snapshot, shown } = this;
 		const { items, born_at, died_at, events } = snapshot;
+		const { size, born, count } = items;
 		const total = new Float64Array(events + 1);
 		let now = 0;
 
-		for (let i = 0; i < items.count && items.born[i] === 0; i++) now += shown[i] ? value(i) : 0;
+		for (let i = 0; i < count && born[i] === 0; i++) now += shown[i] ? size[i] : 0;
 		total[0] = now;
 		for (let moment = 1; moment <= events; moment++) {
 			const dead = died_at[moment];
-			const born = born_at[moment];
+			const alive = born_at[moment];
 
-			if (dead >= 0 && shown[dead]) now -= value(dead);
-			if (born >= 0 && shown[born]) now += value(born);
+			if (dead >= 0 && shown[dead]) now -= size[dead];
+			if (alive >= 0 && shown[alive]) now += size[alive];
 			total[moment] = now;
 		}
 		return total;
@@ -115,20 +121,8 @@ class History {
 
 	/** Bands are hidden or shown. @param {Set<number>} hidden */
 	hide(hidden) {
-		const { items, origins } = this.snapshot;
-		const band_of = this.ranking.band_of;
-
-		for (let i = 0; i < items.count; i++)
-			this.shown[i] =
-				(this.choice.sorts >> origins.sort[items.origin[i]]) & 1 &&
-				(this.choice.device < 0 || items.device[i] === this.choice.device) &&
-				!hidden.has(band_of[items.origin[i]])
-					? 1
-					: 0;
 		this.hidden = hidden;
-		this.total = this.sum((i) => items.size[i]);
-		this.maxima = new Maxima(this.total);
-		this.peak = this.maxima.find(0, this.snapshot.events);
+		this.count();
 		this.light(this.lit);
 	}
 
@@ -196,23 +190,23 @@ class Holding {
 	/** @param {Snapshot} snapshot @param {number} device -1 = all */
 	constructor(snapshot, device) {
 		const { items, extents, events } = snapshot;
-		const fits = (ordinal) => device < 0 || ordinal === device;
+		const { died, done, size } = items;
+		const held = (this.held = new Float64Array(events + 1));
+		const pending = (this.pending = new Float64Array(events + 1));
 
-		this.held = new Float64Array(events + 1);
-		this.pending = new Float64Array(events + 1);
 		for (let i = 0; i < extents.count; i++) {
-			if (!fits(extents.device[i])) continue;
-			this.held[extents.born[i]] += extents.size[i];
-			if (extents.died[i] !== NEVER) this.held[extents.died[i]] -= extents.size[i];
+			if (device >= 0 && extents.device[i] !== device) continue;
+			held[extents.born[i]] += extents.size[i];
+			if (extents.died[i] !== NEVER) held[extents.died[i]] -= extents.size[i];
 		}
 		for (let i = 0; i < items.count; i++) {
-			if (items.done[i] === items.died[i] || !fits(items.device[i])) continue;
-			this.pending[items.died[i]] += items.size[i];
-			if (items.done[i] !== NEVER) this.pending[items.done[i]] -= items.size[i];
+			if (done[i] === died[i] || (device >= 0 && items.device[i] !== device)) continue;
+			pending[died[i]] += size[i];
+			if (done[i] !== NEVER) pending[done[i]] -= size[i];
 		}
 		for (let moment = 1; moment <= events; moment++) {
-			this.held[moment] += this.held[moment - 1];
-			this.pending[moment] += this.pending[moment - 1];
+			held[moment] += held[moment - 1];
+			pending[moment] += pending[moment - 1];
 		}
 		this.maxima = new Maxima(this.held);
 		this.peak = this.maxima.find(0, events);

@@ -21,8 +21,8 @@ class Segments {
 
 			if (owner >= 0) view.set({ item: owner, line: -1 });
 		});
-		view.on(["history", "theme", "size", "moment", "hover", "item"], () => this.draw());
-		view.on(["history", "size"], () => this.scale());
+		view.on(["history", "size", "theme"], () => this.scale());
+		view.on(["moment", "hover", "item"], () => this.draw());
 	}
 
 	/** Runs of addresses with memory behind them, and what the driver served. @returns {Array<{address, end}>} */

@@ -64,8 +64,6 @@ class Snapshot {
 
 		this.born_at = new Int32Array(this.events + 1).fill(-1);
 		this.died_at = new Int32Array(this.events + 1).fill(-1);
-		this.done_at = new Int32Array(this.events + 1).fill(-1); /* the last one; older ones by next_done */
-		this.next_done = new Int32Array(count).fill(-1);
 		for (let i = 0; i < count; i++) {
 			address[i] += i > 0 ? address[i - 1] : 0;
 			born[i] += i > 0 ? born[i - 1] : 0;
@@ -73,10 +71,6 @@ class Snapshot {
 			items.done[i] = done[i] === 0 ? NEVER : items.died[i] + done[i] - 1;
 			if (born[i] > 0) this.born_at[born[i]] = i;
 			if (items.died[i] !== NEVER) this.died_at[items.died[i]] = i;
-			if (items.done[i] !== NEVER && items.done[i] > items.died[i]) {
-				this.next_done[i] = this.done_at[items.done[i]];
-				this.done_at[items.done[i]] = i;
-			}
 		}
 		this.items = items;
 		this.piece = this.piece_of(items);

@@ -458,6 +458,18 @@ async function demo(browser) {
 	);
 	ok((await text(page, "#figures")).match(/peak\s*48.0.MiB/), "its peak", await text(page, "#figures"));
 	ok((await text(page, "#waits")).includes("read_loss"), "its waits");
+	await page.locator("#memory_controls select").first().selectOption({ label: "pinned host memory" });
+	await settle(page);
+	ok(/peak\s*8.0.MiB/.test(await text(page, "#figures")), "other memory", await text(page, "#figures"));
+	await page.locator("#memory_controls select").first().selectOption({ index: 0 });
+	await page.locator("#memory_controls select").last().selectOption("thread");
+	await settle(page);
+	ok(/rt_demo \(\d+\)/.test(await text(page, "#legend")), "coloured by thread", await text(page, "#legend"));
+	await page.locator("#legend .chip").first().click();
+	await settle(page);
+	ok(/peak\s*0.B/.test(await text(page, "#figures")), "a band is hidden", await text(page, "#figures"));
+	await page.locator("#legend .chip").first().click();
+	await settle(page);
 	ok(
 		await page.evaluate(() => {
 			const { holding, snapshot, history } = App.view;
