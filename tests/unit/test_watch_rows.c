@@ -1,0 +1,92 @@
+/* shim/watch/kernel.c and wait.c: what differs in one part of its key has a row of its own, even where the hashes of
+ * both keys are the same, as those of the pairs below are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "shim/api/call.h"
+#include "shim/stack/table.h"
+#include "shim/watch/kernel.h"
+#include "shim/watch/wait.h"
+
+struct kernel_key {
+	uint32_t kind, name, stack;
+};
+
+static uint32_t kernel_hash(const struct kernel_key *key)
+{
+	return gs_hash((uint64_t)key->name << 32 | key->stack, key->kind);
+}
+
+static void test_kernels(void **state)
+{
+	static const struct kernel_key pairs[][2] = {
+	    {{2, 1, 255849736}, {1, 1, 255849736}},
+	    {{0, 1, 1}, {0, 2956890487, 1}},
+	    {{0, 1, 1}, {0, 1, 2951406480}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		const struct kernel_key *a = &pairs[i][0], *b = &pairs[i][1];
+		struct gs_kernel_row *row = gs_kernel_row(a->kind, a->name, a->stack);
+
+		assert_int_equal(kernel_hash(a), kernel_hash(b));
+		assert_non_null(row);
+		assert_ptr_not_equal(gs_kernel_row(b->kind, b->name, b->stack), row);
+		assert_ptr_equal(gs_kernel_row(a->kind, a->name, a->stack), row);
+	}
+}
+
+struct wait_key {
+	uint32_t fn, way, memory, stack;
+};
+
+static uint32_t wait_hash(const struct wait_key *key)
+{
+	return gs_hash(key->stack, (uint64_t)key->fn << 16 | key->way << 8 | key->memory);
+}
+
+static void wait_end(const struct wait_key *key)
+{
+	struct gs_call call = {
+	    .fn = (enum gs_fn)key->fn,
+	    .wait = {.stack = key->stack, .way = (uint8_t)key->way, .memory = (uint8_t)key->memory, .stacked = true}};
+
+	gs_wait_ended(&call, CUDA_SUCCESS, 1);
+}
+
+static void test_waits(void **state)
+{
+	static const struct wait_key pairs[][2] = {
+	    {{7, 1, 1, 99161120}, {4, 1, 1, 99161120}},
+	    {{1, 2, 1, 429588133}, {1, 1, 1, 429588133}},
+	    {{1, 1, 2, 69618300}, {1, 1, 1, 69618300}},
+	    {{1, 1, 1, 1}, {1, 1, 1, 195705368}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		size_t before = gs_wait_count();
+
+		assert_int_equal(wait_hash(&pairs[i][0]), wait_hash(&pairs[i][1]));
+		wait_end(&pairs[i][0]);
+		wait_end(&pairs[i][1]);
+		wait_end(&pairs[i][0]);
+		assert_int_equal(gs_wait_count(), before + 2);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_kernels),
+	    cmocka_unit_test(test_waits),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("rows of what is watched", tests, NULL, NULL);
+}
