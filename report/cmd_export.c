@@ -26,6 +26,16 @@ static const struct format *format_find(const char *name)
 	return NULL;
 }
 
+const char *gsr_export_names(void)
+{
+#define EXPORT(name, text, binary, line) "|" text
+	static const char names[] =
+#include "report/export.def"
+	    ;
+
+	return names + 1;
+}
+
 void gsr_export_help(void)
 {
 	puts("\nformats:");

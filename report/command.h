@@ -43,6 +43,7 @@ int gsr_recover(const char *path, const struct gsr_options *options);
 /* For help and completion: the figures that check knows, the formats that export knows. */
 void gsr_check_help(void);
 void gsr_export_help(void);
+const char *gsr_export_names(void); /* joined by | */
 
 /* "python train.py": the command line in one text, cut where it is long. */
 char *gsr_command_text(const struct gsr_model *model, char text[GSR_CELL_BYTES]);

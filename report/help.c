@@ -105,6 +105,20 @@ static void list_print(const char *argument)
 			putchar(*argument == '|' ? ' ' : *argument);
 }
 
+/* What the first word after a command can be; NULL = a file or a process. */
+static const char *words_of(const struct gsr_command *command)
+{
+	if (command->all == gsr_export)
+		return gsr_export_names();
+	return is_list(command->words_text) && strchr(command->words_text, ' ') == NULL ? command->words_text : NULL;
+}
+
+/* Whether files can follow. */
+static bool takes_files(const struct gsr_command *command)
+{
+	return strstr(command->words_text, "FILE") != NULL || strchr(command->words_text, ' ') != NULL;
+}
+
 /* In single quotes; none of our texts has one. */
 static void options_print(const struct gsr_command *command)
 {
@@ -148,13 +162,15 @@ static void bash_print(void)
 
 		printf("\t%s) [[ $word == -* ]] && mapfile -t COMPREPLY < <(compgen -W '", command->name);
 		options_print(command);
-		if (is_list(command->words_text) && strchr(command->words_text, ' ') == NULL) {
-			fputs("' -- \"$word\") || mapfile -t COMPREPLY < <(compgen -W '", stdout);
-			list_print(command->words_text);
-			puts("' -- \"$word\") ;;");
-		} else {
-			puts("' -- \"$word\") || mapfile -t COMPREPLY < <(compgen -f -- \"$word\") ;;");
+		fputs("' -- \"$word\") || mapfile -t COMPREPLY < <(compgen", stdout);
+		if (takes_files(command))
+			fputs(" -f", stdout);
+		if (words_of(command) != NULL) {
+			fputs(" -W '", stdout);
+			list_print(words_of(command));
+			fputs("'", stdout);
 		}
+		puts(" -- \"$word\") ;;");
 	}
 	fputs("\t*) mapfile -t COMPREPLY < <(compgen -W '", stdout);
 	for (unsigned i = 0; i < gsr_command_count; i++)
@@ -217,13 +233,12 @@ static void zsh_print(void)
 		for (unsigned id = 0; id <= GSR_OPTION_HELP; id++)
 			if (takes(command, id))
 				zsh_option_print(&gsr_option_table[id]);
-		if (is_list(command->words_text) && strchr(command->words_text, ' ') == NULL) {
-			fputs(" \\\n\t\t\t'*:word:(", stdout);
-			list_print(command->words_text);
-			puts(")' ;;");
-		} else {
-			puts(" \\\n\t\t\t'*:file:_files' ;;");
+		if (words_of(command) != NULL) {
+			fputs(" \\\n\t\t\t'1:word:(", stdout);
+			list_print(words_of(command));
+			fputs(")'", stdout);
 		}
+		puts(takes_files(command) ? " \\\n\t\t\t'*:file:_files' ;;" : " ;;");
 	}
 	puts("\tesac\n"
 	     "}\n"
@@ -237,9 +252,9 @@ static void fish_print(void)
 		const struct gsr_command *command = &gsr_command_table[i];
 
 		printf("complete -c gpushim-report -n __fish_use_subcommand -a %s -d '%s'\n", command->name, command->line);
-		if (is_list(command->words_text)) {
+		if (words_of(command) != NULL) {
 			printf("complete -c gpushim-report -n '__fish_seen_subcommand_from %s' -a '", command->name);
-			list_print(command->words_text);
+			list_print(words_of(command));
 			puts("'");
 		}
 	}

@@ -14,6 +14,7 @@
 #include "shim/base/err.h"
 
 #define FIRST_BYTES (1u << 16)
+#define PIECE_BYTES (1u << 30) /* given to zlib at once */
 
 struct bytes {
 	char *start;
@@ -64,25 +65,33 @@ static int fd_read(int fd, struct bytes *bytes, const char **ret_why)
 }
 
 /* 0, or a status of zlib. */
-static int inflate_all(z_stream *stream, struct bytes *unpacked)
+static int inflate_all(z_stream *stream, const struct bytes *packed, struct bytes *unpacked)
 {
+	size_t given = 0;
 	int status = Z_OK;
 
 	while (status == Z_OK) {
 		size_t room;
 
+		if (stream->avail_in == 0 && given < packed->length) {
+			size_t left = packed->length - given;
+
+			stream->next_in = (Bytef *)packed->start + given;
+			stream->avail_in = left > PIECE_BYTES ? PIECE_BYTES : (uInt)left;
+			given += stream->avail_in;
+		}
 		if (bytes_room(unpacked) != 0)
 			return Z_MEM_ERROR;
 		room = unpacked->capacity - unpacked->length;
 		stream->next_out = (Bytef *)unpacked->start + unpacked->length;
-		stream->avail_out = room > 1u << 30 ? 1u << 30 : (uInt)room;
+		stream->avail_out = room > PIECE_BYTES ? PIECE_BYTES : (uInt)room;
 		room = stream->avail_out;
 		status = inflate(stream, Z_NO_FLUSH);
 		unpacked->length += room - stream->avail_out;
-		if (status == Z_BUF_ERROR && stream->avail_out == 0)
+		if (status == Z_BUF_ERROR && (stream->avail_out == 0 || given < packed->length))
 			status = Z_OK;
 		/* gzip files may be joined end to end */
-		if (status == Z_STREAM_END && stream->avail_in > 0)
+		if (status == Z_STREAM_END && (stream->avail_in > 0 || given < packed->length))
 			status = inflateReset(stream);
 	}
 	return status == Z_STREAM_END ? 0 : status;
@@ -91,14 +100,14 @@ static int inflate_all(z_stream *stream, struct bytes *unpacked)
 static int gzip_unpack(struct bytes *bytes, const char **ret_why)
 {
 	struct bytes unpacked = {0};
-	z_stream stream = {.next_in = (Bytef *)bytes->start, .avail_in = (uInt)bytes->length};
+	z_stream stream = {0};
 	int status;
 
-	if (bytes->length > UINT32_MAX || inflateInit2(&stream, 15 + 16) != Z_OK) {
-		*ret_why = "too large to unpack";
+	if (inflateInit2(&stream, 15 + 16) != Z_OK) {
+		*ret_why = "out of memory";
 		return GS_E_IO;
 	}
-	status = inflate_all(&stream, &unpacked);
+	status = inflate_all(&stream, bytes, &unpacked);
 	inflateEnd(&stream);
 	if (status != 0) {
 		free(unpacked.start);

@@ -5,7 +5,8 @@
 to=$(mktemp -d)
 ok 'install works' "$TOP/scripts/install" "$to/usr" "$(realpath --relative-to="$TOP" "$BUILD")"
 for file in lib/gpushim/libgpushim.so lib/gpushim/libunwind.so.8 lib/gpushim/libcjson.so.1 bin/gpushim-report \
-	include/gpushim.h share/man/man1/gpushim-report.1 share/man/man3/gpushim.3; do
+	include/gpushim.h share/man/man1/gpushim-report.1 share/man/man3/gpushim.3 \
+	share/bash-completion/completions/gpushim-report share/zsh/site-functions/_gpushim-report share/fish/vendor_completions.d/gpushim-report.fish; do
 	ok "$file is there" test -f "$to/usr/$file"
 done
 ok 'the report tool runs' "$to/usr/bin/gpushim-report" --help
