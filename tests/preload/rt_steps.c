@@ -144,6 +144,8 @@ static void odd(void)
 			for (unsigned i = 0; i < 8; i++)
 				extra();
 			NEED(cudaMemcpy(words, more, 4096 * sizeof(*words), cudaMemcpyHostToDevice));
+			NEED(cudaMemcpy(more, words, 2048 * sizeof(*words), cudaMemcpyDeviceToHost));
+			NEED(cudaMemcpy(words, words + 2048, 1024 * sizeof(*words), cudaMemcpyDeviceToDevice));
 			NEED(cudaDeviceSynchronize());
 		}
 	}

@@ -38,7 +38,8 @@ import glob, json, sys
 with open(glob.glob(sys.argv[1] + "/gpushim.*.json")[0]) as file:
     steps = json.load(file)["steps"]
 odd = max(range(len(steps["loop"])), key=lambda i: steps["launches"][i])
-print(steps["launches"][odd], steps["waits"][odd], steps["to_device_bytes"][odd] - 256)' "$folder")" '20 3 16384'
+print(steps["launches"][odd], steps["waits"][odd], steps["to_device_bytes"][odd] - 256,
+      steps["to_host_bytes"][odd])' "$folder")" '20 5 16384 8192'
 
 GPUSHIM_ALLOC_CONF=launches:0 sim "$programs/rt_steps" train
 is 'no log, no steps' "$status:$(python3 -c "$loops" "$folder" | wc -l)" 0:0
