@@ -51,8 +51,15 @@ static void ordered_memory(void)
 
 static void host_memory(void)
 {
+	static _Alignas(4096) char first[8192], second[12288];
 	void *memory;
 
+	told("cuMemHostRegister", sizeof(first), cuMemHostRegister(first, sizeof(first), 0));
+	told("cuMemHostRegister_v2", sizeof(second), cuMemHostRegister_v2(second, sizeof(second), 0));
+	if (frees) {
+		told("cuMemHostUnregister", sizeof(first), cuMemHostUnregister(first));
+		told("cuMemHostUnregister", sizeof(second), cuMemHostUnregister(second));
+	}
 	told("cuMemAllocHost", 1008, cuMemAllocHost_v2(&memory, 1008));
 	if (frees)
 		told("cuMemFreeHost", 1008, cuMemFreeHost(memory));

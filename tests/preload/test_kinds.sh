@@ -20,13 +20,13 @@ END
 
 same 'each call answers as without' "$programs/drv_kinds"
 is 'each allocation is served or noted' "$(kinds)" 'block 1001, block 1004, block 1005, block 1006, block 1007, '`
-	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003'
+	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003, registered 12288, registered 8192'
 is 'the device is called what it is' "$(snapshot get devices 0 name)" 'Simulated GPU'
 same 'each call answers as without, frees too' "$programs/drv_kinds" free
 is 'each free is noted' "$(kinds)" ''
 GPUSHIM_ALLOC_CONF=backend:off same 'backend:off' "$programs/drv_kinds"
 is 'backend:off: all of it is noted' "$(kinds)" 'driver 1001, driver 1004, driver 1005, driver 1006, driver 1007, '`
-	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003'
+	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003, registered 12288, registered 8192'
 
 copies() { # copies: how many functions were called; and those of which not this one copy was noted
 	python3 - "$folder/out" "$folder"/gpushim.*.json <<'END'
