@@ -1,6 +1,8 @@
 "use strict";
 /* What is selected: an allocation, a line, or else the picked moment. */
 
+const STACK_MOST = 500; /* frames that are written */
+
 class Inspector {
 	/** @param {View} view @param {HTMLElement} box */
 	constructor(view, box) {
@@ -67,7 +69,7 @@ class Inspector {
 		return Dom.make(
 			"ol",
 			{ class: "stack" },
-			...frames.map((frame) =>
+			...frames.slice(0, STACK_MOST).map((frame) =>
 				Dom.make("li", {
 					class:
 						"name" +
@@ -76,6 +78,12 @@ class Inspector {
 					text: snapshot.place(frame),
 				}),
 			),
+			frames.length > STACK_MOST
+				? Dom.make("li", {
+						class: "core",
+						text: `${Format.count(frames.length - STACK_MOST)} more callers`,
+					})
+				: null,
 		);
 	}
 
