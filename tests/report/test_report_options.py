@@ -56,6 +56,20 @@ tap.equal(glob.glob(tap.path_of("*.part*")), [], "no parts are left")
 tap.equal(tap.report("top", "--color=always", "-o", "color.txt", torch)[0], 0, "colour can be asked for")
 tap.ok(b"\x1b" in read("color.txt") and b"\x1b" not in read("same.json"), "in a file there is none otherwise")
 
+# What cannot be read is one line from every command, and leaves no file.
+with open(tap.path_of("empty.json"), "w"):
+    pass
+os.makedirs(tap.path_of("folder"), exist_ok=True)
+for command in commands:
+    if command in ("live", "snapshot", "completion", "recover"):
+        continue
+    before = {"export": ["rows"], "check": ["-l", "live<1TiB"], "diff": [torch]}.get(command, [])
+    for name, wanted in ("missing.json", "No such file or directory"), ("folder", "Is a directory"), ("empty.json", "the file is empty at byte 0"):
+        output = [] if command == "html" else ["-o", "bad.out"]
+        status, out, err = tap.report(command, *output, *before, name)
+        tap.ok((status, out, err) == (2, "", "gpushim-report: %s: %s\n" % (name, wanted)) and not glob.glob(tap.path_of("bad.out*")),
+               "%s of %s" % (command, name), err)
+
 # Completion: each shell's own parser reads it, where that shell is here.
 for shell in "bash", "zsh", "fish":
     status, script, err = tap.report("completion", shell)
