@@ -241,8 +241,8 @@ enum gsa_segment_kind {
 };
 
 /* Visits a consistent state, segments in address order and each segment's blocks in address order; after that,
- * likewise, each lane. The callbacks run with the ALLOCATOR lock held: they must not call the allocator, the driver or anything
- * that takes a lower lock. */
+ * likewise, each lane. The callbacks run with the ALLOCATOR lock held: they must not call the allocator, the driver
+ * or anything that takes a lower lock. */
 struct gsa_visitor {
 	/* size_bytes: mapped bytes, the sum of the segment's blocks. Segments without any are not visited. */
 	void (*segment)(void *user, enum gsa_segment_kind kind, uint64_t address, uint64_t size_bytes);

@@ -3,8 +3,8 @@
  *   device's allocator   all large blocks, all of cudaMalloc, small blocks of streams that have no lane
  *   lane 0 .. n          small blocks of its streams, in addresses of its own
  *
- * A lane is a whole allocator with its own locks, segments, tags and fences, so all that is true of one is true of each;
- * but it has no plain memory and stitches nothing, so its blocks lie in its arena, and an address tells whose it is. A
+ * A lane is a whole allocator with its own locks, segments, tags and fences, so all that is true of one is true of
+ * each; but it has no plain memory and stitches nothing, so its blocks lie in its arena, and an address tells whose it is. A
  * program whose threads never meet has no lane and pays one look at a byte. Lanes are made one by one, when a stream
  * has been in somebody's way often enough, and stay; streams share them when there are GSA_LANES.
  *
