@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "report/command.h"
+#include "report/precision.h"
 #include "report/steps.h"
 
 struct sum {
 	uint64_t key; /* name, or frame of the line */
 	uint64_t calls, host_ns, long_calls, long_ns;
+	uint64_t known_calls, device_ns; /* calls of kernels whose time on the device was sampled; that of all of them, estimated */
+	uint64_t short_calls;		 /* of these, shorter than their own launch */
 };
 
 struct sums {
@@ -40,6 +43,9 @@ static void sum_add(struct sum *sum, const struct sum *more)
 	sum->host_ns += more->host_ns;
 	sum->long_calls += more->long_calls;
 	sum->long_ns += more->long_ns;
+	sum->device_ns += more->device_ns;
+	sum->short_calls += more->short_calls;
+	sum->known_calls += more->known_calls;
 }
 
 /* Kernels and graphs; copies and memsets are launched, too, but are no launches. */
@@ -48,6 +54,20 @@ static bool is_launch(const struct gsr_model *model, size_t row)
 	const char *kind = GSR_NAME(model, kernels, kind, row);
 
 	return strcmp(kind, "kernel") == 0 || strcmp(kind, "graph") == 0;
+}
+
+/* Of one kernel at one place. */
+static void device_estimate(const struct gsr_model *model, size_t row, struct sum *sum)
+{
+	uint64_t quick_calls = sum->calls - sum->long_calls, samples = GSR_CELL(model, kernels, samples, row), each_ns;
+
+	if (samples == 0)
+		return;
+	each_ns = GSR_CELL(model, kernels, sampled_ns, row) / samples;
+	sum->known_calls = sum->calls;
+	sum->device_ns = each_ns * sum->calls;
+	if (quick_calls > 0 && each_ns < (sum->host_ns - sum->long_ns) / quick_calls)
+		sum->short_calls = sum->calls;
 }
 
 static void sums_read(const struct gsr_model *model, struct gsr_places *places, bool by_line, struct sums *ret_sums)
@@ -70,6 +90,7 @@ static void sums_read(const struct gsr_model *model, struct gsr_places *places, 
 
 		if (!is_launch(model, row))
 			continue;
+		device_estimate(model, row, &sum);
 		all[count++] = sum;
 		sum_add(&ret_sums->total, &sum);
 	}
@@ -93,9 +114,9 @@ static char *key_text(const struct gsr_model *model, struct gsr_places *places, 
 static void sums_print(const struct gsr_model *model, struct gsr_places *places, bool by_line,
 		       const struct gsr_options *options)
 {
-	const char *const heads[] = {"HOST TIME", "%", "CALLS", "A CALL", "LONG", by_line ? "LINE" : "KERNEL"};
-	struct gsr_grid *grid = gsr_grid_new(heads, 6);
-	char cells[6][GSR_CELL_BYTES];
+	const char *const heads[] = {"HOST TIME", "%", "CALLS", "A CALL", "LONG", "ON DEVICE", by_line ? "LINE" : "KERNEL"};
+	struct gsr_grid *grid = gsr_grid_new(heads, 7);
+	char cells[7][GSR_CELL_BYTES];
 	struct sums sums;
 
 	sums_read(model, places, by_line, &sums);
@@ -108,7 +129,8 @@ static void sums_print(const struct gsr_model *model, struct gsr_places *places,
 				       gsr_number(cells[2], sum->calls),
 				       gsr_duration(cells[3], sum->calls > 0 ? sum->host_ns / sum->calls : 0),
 				       gsr_number(cells[4], sum->long_calls),
-				       key_text(model, places, by_line, sum->key, cells[5])});
+				       sum->known_calls > 0 ? gsr_duration(cells[5], sum->device_ns / sum->known_calls) : "-",
+				       key_text(model, places, by_line, sum->key, cells[6])});
 	}
 	gsr_line("%s", "");
 	gsr_grid_print(grid);
@@ -132,6 +154,10 @@ static void total_print(const struct gsr_model *model, const struct sum *total)
 			 "loaded; the others took %s each",
 			 gsr_number(calls, total->long_calls), gsr_duration(time, total->long_ns),
 			 gsr_duration(each, short_calls > 0 ? (total->host_ns - total->long_ns) / short_calls : 0));
+	if (total->short_calls > 0)
+		gsr_line("%s of %s launches were of kernels that take the device less time than their launch takes the host, by "
+			 "samples: one graph, or fewer and larger kernels, would be faster",
+			 gsr_number(calls, total->short_calls), gsr_number(time, total->known_calls));
 }
 
 static cJSON *sums_json(const struct gsr_model *model, struct gsr_places *places, bool by_line)
@@ -149,6 +175,8 @@ static cJSON *sums_json(const struct gsr_model *model, struct gsr_places *places
 		cJSON_AddNumberToObject(object, "host_ns", (double)sums.all[i].host_ns);
 		cJSON_AddNumberToObject(object, "long_calls", (double)sums.all[i].long_calls);
 		cJSON_AddNumberToObject(object, "long_ns", (double)sums.all[i].long_ns);
+		cJSON_AddNumberToObject(object, "known_calls", (double)sums.all[i].known_calls);
+		cJSON_AddNumberToObject(object, "device_ns", (double)sums.all[i].device_ns);
 		cJSON_AddItemToArray(list, object);
 	}
 	free(sums.all);
@@ -164,7 +192,9 @@ static void launch_json(const char *path, const struct gsr_model *model, struct 
 	cJSON_AddNumberToObject(object, "elapsed_ns", (double)gsr_count(model->meta, GS_KEY(meta, elapsed_ns)));
 	cJSON_AddNumberToObject(object, "calls", (double)total->calls);
 	cJSON_AddNumberToObject(object, "host_ns", (double)total->host_ns);
+	cJSON_AddNumberToObject(object, "short_calls", (double)total->short_calls);
 	cJSON_AddItemToObject(object, "steps", gsr_steps_json(model, places));
+	cJSON_AddItemToObject(object, "precision", gsr_precisions_json(model));
 	cJSON_AddItemToObject(object, "kernels", sums_json(model, places, false));
 	cJSON_AddItemToObject(object, "lines", sums_json(model, places, true));
 	gsr_json_print(object);
@@ -188,6 +218,7 @@ int gsr_launch(const char *path, const struct gsr_model *model, const struct gsr
 			gsr_steps_print(model, places, options->rows);
 			sums_print(model, places, false, options);
 			sums_print(model, places, true, options);
+			gsr_precisions_print(model);
 		}
 	}
 	gsr_places_drop(places);

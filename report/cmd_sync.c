@@ -3,6 +3,7 @@
 
 #include "report/command.h"
 #include "report/finding.h"
+#include "report/steps.h"
 
 /* Places that took less than one in this many of the time the process ran are not told one by one. */
 #define SMALL_SHARE 1000u
@@ -45,6 +46,23 @@ static void idle_print(const struct gsr_finding *finding)
 		 finding->timely ? "; it was busy up to then, and again at once" : "");
 }
 
+/* What it is to a step of the main loop, where it comes about as often as that goes round, or more often. */
+static void step_print(const struct gsr_model *model, const struct gsr_finding *finding)
+{
+	char number[GSR_CELL_BYTES], time[GSR_CELL_BYTES], median[GSR_CELL_BYTES];
+	uint64_t steps;
+	size_t loop;
+
+	if (!finding->problem || !gsr_steps_main(model, &loop))
+		return;
+	steps = GSR_CELL(model, loops, steps, loop);
+	if (finding->calls < steps / 2)
+		return;
+	gsr_line("            about %s in a step, %s of the %s that it takes (median)",
+		 gsr_number(number, (finding->calls + steps / 2) / steps), gsr_duration(time, finding->host_ns / steps),
+		 gsr_duration(median, GSR_CELL(model, loops, median_ns, loop)));
+}
+
 static void finding_print(const struct gsr_model *model, struct gsr_places *places, const struct gsr_finding *finding)
 {
 	const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
@@ -61,6 +79,7 @@ static void finding_print(const struct gsr_model *model, struct gsr_places *plac
 			 gsr_duration(longest, finding->longest_ns), finding->functions);
 	else
 		gsr_line("            once; %s", finding->functions);
+	step_print(model, finding);
 	copies_print(finding);
 	idle_print(finding);
 	if (finding->problem && text->advice[0] != '\0')

@@ -104,7 +104,9 @@ enum gs_snap_kind {
 	X(kernels, calls, COUNT, "how often")										\
 	X(kernels, host_ns, COUNT, "host time inside the calls")							\
 	X(kernels, long_calls, COUNT, "calls so long that they waited: the queue was full, or code was loaded")		\
-	X(kernels, long_ns, COUNT, "host time of these")
+	X(kernels, long_ns, COUNT, "host time of these")						\
+	X(kernels, samples, COUNT, "calls whose time on the device was measured")			\
+	X(kernels, sampled_ns, COUNT, "that time, of all of them")
 
 #define GS_SNAP_COLUMNS_steps(X)											\
 	X(steps, loop, LOOP, "whose round it is")			\
@@ -113,9 +115,11 @@ enum gs_snap_kind {
 	X(steps, wall_ns, COUNT, "how long it took")			\
 	X(steps, launches, COUNT, "kernels and graphs launched")			\
 	X(steps, launch_ns, COUNT, "host time inside these launches")			\
+	X(steps, device_ns, COUNT, "what they take on devices, by samples of the same kernels; no sample: nothing")			\
 	X(steps, queue_ns, COUNT, "host time in launches and asynchronous copies that took long: the queue of the device was full, or code was loaded")			\
 	X(steps, waits, COUNT, "calls that wait, and copies that the host waits for")			\
 	X(steps, wait_ns, COUNT, "host time inside these")			\
+	X(steps, idle_ns, COUNT, "from waits that left a device nothing to do until the host gave it something")		\
 	X(steps, memory_calls, COUNT, "calls for memory that took long")			\
 	X(steps, memory_ns, COUNT, "host time inside these")			\
 	X(steps, loads, COUNT, "calls that loaded code and took long")			\
@@ -135,9 +139,11 @@ enum gs_snap_kind {
 	X(loops, longest_ns, COUNT, "longest step")			\
 	X(loops, launches, COUNT, "kernels and graphs launched")			\
 	X(loops, launch_ns, COUNT, "host time inside these launches")			\
+	X(loops, device_ns, COUNT, "what they take on devices, by samples of the same kernels; no sample: nothing")			\
 	X(loops, queue_ns, COUNT, "host time in launches and asynchronous copies that took long: the queue of the device was full, or code was loaded")			\
 	X(loops, waits, COUNT, "calls that wait, and copies that the host waits for")			\
 	X(loops, wait_ns, COUNT, "host time inside these")			\
+	X(loops, idle_ns, COUNT, "from waits that left a device nothing to do until the host gave it something")		\
 	X(loops, memory_calls, COUNT, "calls for memory that took long")			\
 	X(loops, memory_ns, COUNT, "host time inside these")			\
 	X(loops, loads, COUNT, "calls that loaded code and took long")			\
@@ -261,7 +267,8 @@ enum gs_snap_type {
 
 /* Likewise columns, which read as 0 there. */
 #define GS_SNAP_LATER_COLUMNS                                                                                          \
-	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns"
+	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns", \
+	"kernels.samples", "kernels.sampled_ns", "steps.device_ns", "steps.idle_ns", "loops.device_ns", "loops.idle_ns"
 
 /* A place that the program came to less often, with launches in between, is no part of a loop: for waits. */
 #define GS_SNAP_LOOP_CALLS 5

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/verdict.h"
+
 /* A step this much longer than the median, in percent of it, is told. */
 #define LONG_PERCENT 150
 #define LONG_MOST    5
@@ -197,10 +199,38 @@ static void typical_print(const uint64_t typical[GS_SNAP_steps_COLUMNS])
 		gsr_line("               of that %s waiting (%s): the queue of the device was full, or code was loaded",
 			 gsr_duration(time, typical[GS_SNAP_steps_queue_ns]),
 			 gsr_share(share, typical[GS_SNAP_steps_queue_ns], typical[GS_SNAP_steps_wall_ns]));
+	if (typical[GS_SNAP_steps_device_ns] > 0)
+		gsr_line("    device     %s on the device (%s), by samples",
+			 gsr_duration(time, typical[GS_SNAP_steps_device_ns]),
+			 gsr_share(share, typical[GS_SNAP_steps_device_ns], typical[GS_SNAP_steps_wall_ns]));
 	price_print("waits", typical[GS_SNAP_steps_waits], typical[GS_SNAP_steps_wait_ns], typical);
+	if (typical[GS_SNAP_steps_idle_ns] > 0)
+		gsr_line("               after which the device had nothing to do for %s (%s), at least",
+			 gsr_duration(time, typical[GS_SNAP_steps_idle_ns]),
+			 gsr_share(share, typical[GS_SNAP_steps_idle_ns], typical[GS_SNAP_steps_wall_ns]));
 	price_print("memory", typical[GS_SNAP_steps_memory_calls], typical[GS_SNAP_steps_memory_ns], typical);
 	price_print("code", typical[GS_SNAP_steps_loads], typical[GS_SNAP_steps_load_ns], typical);
 	copies_print(typical);
+}
+
+static void verdict_print(const struct gsr_model *model, const uint64_t typical[GS_SNAP_steps_COLUMNS])
+{
+	char text[GSR_CELL_BYTES], other[GSR_CELL_BYTES];
+	struct gsr_step_time time;
+	enum gsr_verdict verdict;
+
+	gsr_step_time_read(model, typical, &time);
+	verdict = gsr_verdict_of(&time);
+	gsr_line("    %s: %s", gsr_verdict_texts[verdict].key, gsr_verdict_texts[verdict].title);
+	gsr_line("      %s", gsr_verdict_evidence(&time, verdict, text));
+	if (gsr_verdict_texts[verdict].advice[0] != '\0')
+		gsr_line("      instead: %s", gsr_verdict_texts[verdict].advice);
+	if (gsr_verdict_graph_ns(&time, verdict) > 0)
+		gsr_line("      as one graph a step might take %s instead of %s (an estimate)",
+			 gsr_duration(text, gsr_verdict_graph_ns(&time, verdict)), gsr_duration(other, time.wall));
+	if (gsr_verdict_misleads(&time))
+		gsr_line("      a clock on the host shows %s for a step of %s on the device: measure with events, or wait first",
+			 gsr_duration(text, time.wall), gsr_duration(other, time.device));
 }
 
 static void long_print(const struct gsr_model *model, size_t loop, const struct loop_steps *steps)
@@ -232,6 +262,7 @@ static void loop_print(const struct gsr_model *model, struct gsr_places *places,
 		 gsr_duration(longest, GSR_CELL(model, loops, longest_ns, loop)),
 		 gsr_duration(total, GSR_CELL(model, loops, wall_ns, loop)));
 	typical_print(steps.typical);
+	verdict_print(model, steps.typical);
 	long_print(model, loop, &steps);
 	free(steps.row);
 }
@@ -298,6 +329,7 @@ static cJSON *loop_json(const struct gsr_model *model, struct gsr_places *places
 {
 	static const struct gs_snap_column columns[] = {GS_SNAP_COLUMNS_steps(GS_SNAP_COLUMN_ROW)};
 	cJSON *object = cJSON_CreateObject(), *list;
+	struct gsr_step_time time;
 	struct loop_steps steps;
 	char begin[GSR_CELL_BYTES];
 
@@ -312,6 +344,8 @@ static cJSON *loop_json(const struct gsr_model *model, struct gsr_places *places
 	list = cJSON_AddObjectToObject(object, "typical");
 	for (int column = GS_SNAP_steps_launches; column < (int)GS_SNAP_steps_COLUMNS; column++)
 		cJSON_AddNumberToObject(list, columns[column].key, (double)steps.typical[column]);
+	gsr_step_time_read(model, steps.typical, &time);
+	cJSON_AddStringToObject(object, "verdict", gsr_verdict_texts[gsr_verdict_of(&time)].key);
 	list = cJSON_AddArrayToObject(object, "long");
 	for (size_t i = 0; i < steps.count && is_long(model, loop, steps.row[i]); i++)
 		cJSON_AddItemToArray(list, long_json(model, steps.row[i], &steps));

@@ -17,6 +17,7 @@
 #include "shim/base/log.h"
 #include "shim/core/epoch.h"
 #include "shim/core/order.h"
+#include "shim/watch/sample.h"
 
 #define TRAMPOLINES 1024 /* as many as doors.S makes */
 #define TRAMPOLINE_BYTES 16
@@ -174,8 +175,10 @@ static void *substitute_for(const char *name, void *real, const void *caller)
 /* Who looks it up means to call it, and does so past us. */
 static void note_tool(const char *name)
 {
-	if (name != NULL && name[0] == 'c' && name[1] == 'u' && name[2] == 'p' && gs_tool_asks(name))
+	if (name != NULL && name[0] == 'c' && name[1] == 'u' && name[2] == 'p' && gs_tool_asks(name)) {
+		gs_sample_stop();
 		gs_quick_stop();
+	}
 }
 
 void *gs_lookup_dlsym(void *handle, const char *name, const char *version, const void *caller)

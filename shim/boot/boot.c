@@ -35,6 +35,7 @@
 #include "shim/watch/live.h"
 #include "shim/watch/place.h"
 #include "shim/watch/ring.h"
+#include "shim/watch/sample.h"
 #include "shim/watch/step.h"
 #include "shim/watch/wait.h"
 
@@ -73,13 +74,14 @@ static void start(const struct gs_driver_found *found)
 	gsb_lock_start();
 	gs_driver_use(found);
 	gs_conf_load();
-	gs_call_timed = gs_conf.watch || gs_conf.snapshot_every_s != 0;
+	gs_call_timed = gs_conf.watch || gs_conf.snapshot_every_s != 0 || gs_conf.status != 0;
 	gs_snapshot_init();
 	gs_clock_init();
 	gs_counter_init();
 	gs_trigger_init();
 	gs_stack_init(gs_conf.stacks);
 	gs_launch_init(gs_conf.watch ? gs_conf.launches : 0);
+	gs_sample_init(gs_launch_logs() && !gs_launch_blocks() ? gs_conf.device_time : 0);
 	if (gs_conf.torch != GS_TORCH_OFF)
 		gs_torch_forward_init();
 	if (getenv("CUDA_INJECTION64_PATH") != NULL)
@@ -135,7 +137,21 @@ static bool something_to_tell(void)
 	return false;
 }
 
-/* One line: where the snapshot is, and the dearest wait if there is one worth naming. */
+/* A loop that is held up by launching, if that cost more than the wait (0: there is none). */
+static bool say_launch_bound(const char *path, uint64_t elapsed_ns, uint64_t wait_ns)
+{
+	struct gs_loop loop;
+
+	if (!gs_step_launch_bound(elapsed_ns, &loop) || loop.figures[GS_FIGURE_LAUNCH] <= wait_ns)
+		return false;
+	gsb_log_always("snapshot written; launching held the program up: %llu launches in a step of %llu us, of which the device works %llu; read more with: gpushim-report launch %s",
+		       (unsigned long long)(loop.figures[GS_FIGURE_LAUNCHES] / loop.steps),
+		       (unsigned long long)(loop.median_ns / 1000),
+		       (unsigned long long)(loop.figures[GS_FIGURE_DEVICE] / loop.steps / 1000), path);
+	return true;
+}
+
+/* One line: where the snapshot is, and what cost the host most if that is worth naming. */
 static void say_goodbye(const char *path)
 {
 	uint64_t elapsed_ns = gsb_os_now_ns() - gs_clock_start_ns();
@@ -143,7 +159,11 @@ static void say_goodbye(const char *path)
 	struct gsb_text text;
 	char line[512];
 
-	if (!gs_wait_dearest(elapsed_ns, &wait)) {
+	if (!gs_wait_dearest(elapsed_ns, &wait))
+		wait.host_ns = 0;
+	if (say_launch_bound(path, elapsed_ns, wait.host_ns))
+		return;
+	if (wait.host_ns == 0) {
 		gsb_log_always("snapshot written; read it with: gpushim-report summary %s", path);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct gs_counter_block;
+struct gs_sample_pair;
 
 /* Questions whether work is done that the thread asks one after the other. */
 struct gs_polls {
@@ -30,6 +31,7 @@ struct gs_thread {
 	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
 	struct gs_polls polls;
 	uint64_t launches;                 /* of this thread */
+	struct gs_sample_pair *sample;     /* a launch in progress is one: shim/watch/sample.h */
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
 };
 

@@ -22,6 +22,7 @@
 #include "shim/core/device.h"
 #include "shim/core/order.h"
 #include "shim/snap/snapshot.h"
+#include "shim/snap/status.h"
 #include "shim/watch/live.h"
 
 #define NS_PER_S 1000000000ull
@@ -37,6 +38,7 @@ union gs_trigger_page gs_trigger_page __attribute__((aligned(GSB_PAGE_BYTES))) =
 static uint64_t start_ns;      /* CLOCK_MONOTONIC */
 static uint64_t start_ticks;
 static _Atomic uint64_t next_ns; /* of the snapshot every N seconds; NEVER */
+static _Atomic uint64_t status_ns = NEVER; /* of the line every N seconds */
 
 static struct gs_live_page *page(void)
 {
@@ -110,11 +112,12 @@ static void signal_take(void)
 
 /* --- time -------------------------------------------------------------------------------------------------------- */
 
-/* The ticks at which next_ns is near, by what both clocks did so far; too early rather than too late, since whoever
+/* The ticks at which the next of both is near, by what both clocks did so far; too early rather than too late, since whoever
  * looks too early sets it anew. */
 static void time_arm(uint64_t now_ns, uint64_t now_ticks)
 {
-	uint64_t wait_ns = atomic_load(&next_ns), per_s = TICKS_PER_S_LEAST, early = NEVER;
+	uint64_t snapshot_ns = atomic_load(&next_ns), line_ns = atomic_load(&status_ns);
+	uint64_t wait_ns = snapshot_ns < line_ns ? snapshot_ns : line_ns, per_s = TICKS_PER_S_LEAST, early = NEVER;
 	uint64_t passed_ns = now_ns - start_ns;
 
 	if (wait_ns == NEVER)
@@ -127,12 +130,11 @@ static void time_arm(uint64_t now_ns, uint64_t now_ticks)
 				       now_ticks + (uint64_t)((double)wait_ns * (double)per_s / (double)NS_PER_S));
 }
 
-static bool time_has_come(uint64_t now_ns)
+static bool time_has_come(_Atomic uint64_t *when_ns, uint64_t every_s, uint64_t now_ns)
 {
-	uint64_t next = atomic_load(&next_ns);
+	uint64_t next = atomic_load(when_ns);
 
-	return now_ns >= next && atomic_compare_exchange_strong(
-					 &next_ns, &next, now_ns + gs_conf.snapshot_every_s * NS_PER_S);
+	return now_ns >= next && atomic_compare_exchange_strong(when_ns, &next, now_ns + every_s * NS_PER_S);
 }
 
 /* --- the peak ---------------------------------------------------------------------------------------------------- */
@@ -248,7 +250,9 @@ void gs_trigger_fire(uint64_t ticks)
 		gs_snapshot_write(GS_SNAPSHOT_AT_SIGNAL, NULL, 0);
 	if (wanted & GS_LIVE_PEAK)
 		peak_write(now_ns);
-	if (time_has_come(now_ns))
+	if (time_has_come(&status_ns, gs_conf.status, now_ns))
+		gs_status_print(now_ns - start_ns);
+	if (time_has_come(&next_ns, gs_conf.snapshot_every_s, now_ns))
 		gs_snapshot_write(GS_SNAPSHOT_AT_TIME, NULL, 0);
 	if (wanted & GS_LIVE_SNAPSHOT)
 		page()->snapshot_error = gs_snapshot_write(GS_SNAPSHOT_AT_REQUEST, page()->snapshot_path,
@@ -280,6 +284,8 @@ void gs_trigger_init(void)
 	page()->pid = (uint32_t)getpid();
 	atomic_store(&next_ns,
 		     gs_conf.snapshot_every_s == 0 ? NEVER : start_ns + gs_conf.snapshot_every_s * NS_PER_S);
+	if (gs_conf.status != 0)
+		atomic_store(&status_ns, start_ns + gs_conf.status * NS_PER_S);
 	page_share();
 	if (gs_conf.snapshot & GS_SNAPSHOT_SIGNAL)
 		signal_take();

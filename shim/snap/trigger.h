@@ -1,4 +1,4 @@
-/* When a snapshot is written in the middle of a program: every N seconds, on a signal, at a new high-water mark, on request
+/* When a snapshot is written, or a line of status printed, in the middle of a program: every N seconds, on a signal, at a new high-water mark, on request
  * from outside.
  *
  * All of them meet in one word, due_ticks of the page that the process shares (report/live.h): a call that ends at or

@@ -85,6 +85,10 @@ static uint64_t kernels_cell(const void *user, size_t row, unsigned column)
 		return kernel.long_calls;
 	case GS_SNAP_kernels_long_ns:
 		return kernel.long_ns;
+	case GS_SNAP_kernels_samples:
+		return kernel.samples;
+	case GS_SNAP_kernels_sampled_ns:
+		return kernel.sampled_ns;
 	case GS_SNAP_kernels_COLUMNS:
 		break;
 	}

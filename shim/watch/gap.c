@@ -1,6 +1,8 @@
 /* See gap.h. */
 #include "shim/watch/gap.h"
 
+#include "shim/core/counter.h"
+
 struct gs_gap gs_gaps[GS_GAPS];
 
 void gs_gap_begin(uint32_t context, uint64_t now_ticks, _Atomic uint64_t *sum)
@@ -21,4 +23,5 @@ void gs_gap_end(struct gs_gap *gap, uint32_t context, uint64_t when_ticks)
 	    !atomic_compare_exchange_strong(&gap->since, &since, 0) || when_ticks <= since)
 		return;
 	atomic_fetch_add_explicit(sum, when_ticks - since, memory_order_relaxed);
+	gs_figure_add(GS_FIGURE_IDLE, when_ticks - since);
 }

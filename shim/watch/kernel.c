@@ -28,6 +28,14 @@ struct gs_kernel_row *gs_kernel_row(uint32_t kind, uint32_t name, uint32_t stack
 	return (struct gs_kernel_row *)gs_table_at(&rows, number);
 }
 
+void gs_kernel_sampled(struct gs_kernel_row *row, uint64_t device_ns)
+{
+	uint64_t samples = atomic_fetch_add_explicit(&row->samples, 1, memory_order_relaxed) + 1;
+	uint64_t sum_ns = atomic_fetch_add_explicit(&row->sampled_ns, device_ns, memory_order_relaxed) + device_ns;
+
+	atomic_store_explicit(&row->mean_ns, sum_ns / samples, memory_order_relaxed);
+}
+
 size_t gs_kernel_count(void)
 {
 	return gs_table_count(&rows);
@@ -44,6 +52,8 @@ void gs_kernel_read(size_t index, struct gs_kernel *ret_kernel)
 		.calls = atomic_load_explicit(&row->calls, memory_order_relaxed),
 		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
 		.long_calls = atomic_load_explicit(&row->long_calls, memory_order_relaxed),
+		.samples = atomic_load_explicit(&row->samples, memory_order_relaxed),
+		.sampled_ns = atomic_load_explicit(&row->sampled_ns, memory_order_relaxed),
 		.long_ns = gs_ticks_to_ns(atomic_load_explicit(&row->long_ticks, memory_order_relaxed)),
 	};
 }

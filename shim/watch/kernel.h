@@ -17,6 +17,8 @@ struct gs_kernel_row {
 	uint32_t name, stack;
 	uint32_t kind;
 	_Atomic uint64_t calls, ticks, long_calls, long_ticks;
+	_Atomic uint64_t samples, sampled_ns; /* of time on the device */
+	_Atomic uint64_t mean_ns;
 };
 
 /* The row; NULL: there is no room. kind: enum gs_work_kind. */
@@ -32,10 +34,14 @@ static inline void gs_kernel_add(struct gs_kernel_row *row, uint64_t ticks)
 	}
 }
 
+/* One of them took so long on its device. */
+void gs_kernel_sampled(struct gs_kernel_row *row, uint64_t device_ns);
+
 /* Reading: rows below the count are there for ever, and their figures grow. */
 struct gs_kernel {
 	uint32_t name, stack, kind;
 	uint64_t calls, host_ns, long_calls, long_ns;
+	uint64_t samples, sampled_ns;
 };
 
 size_t gs_kernel_count(void);

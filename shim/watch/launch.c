@@ -16,6 +16,7 @@
 #include "shim/stack/stack.h"
 #include "shim/watch/gap.h"
 #include "shim/watch/kernel.h"
+#include "shim/watch/sample.h"
 #include "shim/watch/step.h"
 
 #define SITES 2048u
@@ -152,6 +153,8 @@ static void stream_find(struct gs_launch_log *log, CUstream handle, struct gs_wo
 	gs_work_stream_find(handle, false, ret_stream);
 	if (ret_stream->captured)
 		return;
+	if (ret_stream->blocking)
+		gs_sample_blocking_stream();
 	known->handle = stream_stays(handle) ? handle : NULL;
 	known->changes = changes;
 	known->stream = *ret_stream;
@@ -273,6 +276,8 @@ static inline void step_look(struct gs_launch_log *log, struct site *site, uint6
 	}
 	gs_figure_add(GS_FIGURE_LAUNCHES, 1);
 	gs_figure_add(GS_FIGURE_LAUNCH, taken);
+	if (site->row != NULL)
+		gs_figure_add(GS_FIGURE_DEVICE, atomic_load_explicit(&site->row->mean_ns, memory_order_relaxed));
 }
 
 /* --- the log ----------------------------------------------------------------------------------------------------- */
@@ -283,13 +288,19 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 	uint64_t ticks = gs_ticks(), taken, end;
 	uint32_t how = (uint32_t)kind << KIND_SHIFT;
 	struct gs_work_stream stream;
+	struct gs_sample_pair *pair = NULL;
 	struct site *site;
 	struct entry *entry;
 
 	if (call->start_ticks != 0)
 		call->end_ticks = ticks;
-	if ((result != CUDA_SUCCESS && !(launches_block && gs_order_breaks(result))) || (log = log_of_thread()) == NULL)
+	if (__builtin_expect(gs_thread.sample != NULL, 0))
+		pair = gs_sample_end(handle, gs_fn_info[call->fn].per_thread, result == CUDA_SUCCESS, ticks);
+	if ((result != CUDA_SUCCESS && !(launches_block && gs_order_breaks(result))) || (log = log_of_thread()) == NULL) {
+		if (pair != NULL)
+			gs_sample_of(pair, NULL);
 		return;
+	}
 	if (__builtin_expect(result == CUDA_SUCCESS, 1)) {
 		stream_find(log, named(call, handle), &stream);
 		submitted(call, &stream, ticks);
@@ -297,6 +308,8 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 		stream = (struct gs_work_stream){.id = 0};
 	}
 	site = site_find(log, call, kind, function);
+	if (__builtin_expect(pair != NULL, 0))
+		gs_sample_of(pair, site->row);
 	taken = call->start_ticks != 0 ? ticks - call->start_ticks : 0;
 	if (kind <= GS_WORK_GRAPH && stream.id != 0)
 		step_look(log, site, ticks - taken, taken);

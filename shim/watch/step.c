@@ -52,12 +52,14 @@ _Atomic bool gs_steps_marked;
 static const bool is_ticks[] = {
 #define COUNT 0
 #define BYTES 0
+#define NS    0
 #define TICKS 1
 #define FIGURE_IS_TICKS(name, unit, text) unit,
 	GS_FIGURES(FIGURE_IS_TICKS)
 #undef FIGURE_IS_TICKS
 #undef COUNT
 #undef BYTES
+#undef NS
 #undef TICKS
 };
 
@@ -95,7 +97,7 @@ static uint64_t quantile(const struct loop *loop, unsigned share)
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */
 
-static void figures_sum(uint64_t sums[GS_FIGURE_COUNT])
+void gs_figures_sum(uint64_t sums[GS_FIGURE_COUNT])
 {
 	memset(sums, 0, GS_FIGURE_COUNT * sizeof(sums[0]));
 	for (const struct gs_counter_block *block = gs_counter_blocks(); block != NULL; block = block->next)
@@ -216,7 +218,7 @@ void gs_step_found(enum gs_found found, uint32_t name, uint32_t stack, bool esta
 		gsb_lock_release(&lock);
 		return;
 	}
-	figures_sum(sums);
+	gs_figures_sum(sums);
 	if (found == GS_FOUND_ROUND && current != NULL)
 		step_end(ticks, sums);
 	else if (found == GS_FOUND_OUTER && current != NULL)
@@ -235,7 +237,7 @@ void gs_step_mark(const void *caller)
 	uint32_t stack = first ? gs_stack_capture(caller) : 0;
 
 	gsb_lock_acquire(&lock);
-	figures_sum(sums);
+	gs_figures_sum(sums);
 	if (current != NULL && current->kind == GS_LOOP_MARKED) {
 		step_end(ticks, sums);
 		step_begin(current, ticks, sums);
@@ -278,6 +280,34 @@ void gs_loop_read(size_t index, struct gs_loop *ret_loop)
 	for (unsigned i = 0; i < GS_FIGURE_COUNT; i++)
 		ret_loop->figures[i] = figure_read(i, loop->figures[i]);
 	gsb_lock_release(&lock);
+}
+
+/* The host launches, and waits for little; the device could do more. */
+static bool is_launch_bound(const struct gs_loop *loop)
+{
+	const uint64_t *figures = loop->figures;
+
+	return loop->kind != GS_LOOP_INNER && figures[GS_FIGURE_DEVICE] != 0 &&
+	       figures[GS_FIGURE_DEVICE] < loop->wall_ns / 100 * 85 &&
+	       figures[GS_FIGURE_WAIT] < loop->wall_ns / 10 * 3 && figures[GS_FIGURE_QUEUE] < loop->wall_ns / 10 &&
+	       figures[GS_FIGURE_LAUNCH] >= loop->wall_ns / 4;
+}
+
+bool gs_step_launch_bound(uint64_t elapsed_ns, struct gs_loop *ret_loop)
+{
+	bool found = false;
+
+	for (size_t index = 0; index < gs_loop_count(); index++) {
+		struct gs_loop loop;
+
+		gs_loop_read(index, &loop);
+		if (loop.steps < 5 || loop.wall_ns < elapsed_ns / 3 || !is_launch_bound(&loop) ||
+		    (found && loop.wall_ns <= ret_loop->wall_ns))
+			continue;
+		*ret_loop = loop;
+		found = true;
+	}
+	return found;
 }
 
 static void step_read(const struct step *step, struct gs_step *ret_step)

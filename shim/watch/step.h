@@ -63,6 +63,13 @@ void gs_step_found(enum gs_found found, uint32_t name, uint32_t stack, bool esta
 /* A step ends here, another one begins. */
 void gs_step_mark(const void *caller);
 
+/* What all threads have added up so far; ticks as they are. */
+void gs_figures_sum(uint64_t sums[GS_FIGURE_COUNT]);
+
+/* The loop that held the program up most by launching: its launches took the host a quarter of its time, while the device, as far as
+ * samples tell, had too little to do. False: there is none, or it was no great part of elapsed_ns. */
+bool gs_step_launch_bound(uint64_t elapsed_ns, struct gs_loop *ret_loop);
+
 /* Reading. Loops below the count are there for ever. Of the steps at most capacity are written, the newest last, before
  * them the longest that are older; returns how many there are. */
 size_t gs_loop_count(void);

@@ -4,6 +4,7 @@
 #include "shim/api/handler.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/proven.h"
+#include "shim/watch/sample.h"
 
 /* --- launches ---------------------------------------------------------------------------------------------------- */
 
@@ -19,14 +20,27 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 			      unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
 			      CUstream hStream, void **kernelParams, void **extra)
 {
+	gs_sample_launch(call, hStream);
 	return launched(call, GS_WORK_KERNEL, f, hStream,
 			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
 			     kernelParams, extra));
 }
 
+/* Programmatic launches begin before the one ahead of them has ended: an event in between would keep them apart. */
+static bool overlaps(const CUlaunchConfig *config)
+{
+	for (unsigned int i = 0; i < config->numAttrs; i++)
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+		    config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+			return true;
+	return false;
+}
+
 CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v11060 real, const CUlaunchConfig *config,
 				CUfunction f, void **kernelParams, void **extra)
 {
+	if (config != NULL && !overlaps(config))
+		gs_sample_launch(call, config->hStream);
 	return launched(call, GS_WORK_KERNEL, f, config != NULL ? config->hStream : NULL,
 			real(config, f, kernelParams, extra));
 }
@@ -36,6 +50,7 @@ CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCoope
 					 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
 					 unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
 {
+	gs_sample_launch(call, hStream);
 	return launched(call, GS_WORK_KERNEL, f, hStream,
 			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
 			     kernelParams));
@@ -72,6 +87,7 @@ CUresult gs_on_cuLaunchGridAsync(struct gs_call *call, PFN_cuLaunchGridAsync_v20
 
 CUresult gs_on_cuGraphLaunch(struct gs_call *call, PFN_cuGraphLaunch_v10000 real, CUgraphExec hGraph, CUstream hStream)
 {
+	gs_sample_launch(call, hStream);
 	return launched(call, GS_WORK_GRAPH, NULL, hStream, real(hGraph, hStream));
 }
 

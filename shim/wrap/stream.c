@@ -7,6 +7,25 @@
 #include "shim/core/stream.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/note.h"
+#include "shim/watch/sample.h"
+
+CUresult gs_on_cuStreamCreate(struct gs_call *call, PFN_cuStreamCreate_v2000 real, CUstream *phStream,
+			      unsigned int Flags)
+{
+	(void)call;
+	if ((Flags & CU_STREAM_NON_BLOCKING) == 0)
+		gs_sample_blocking_stream();
+	return real(phStream, Flags);
+}
+
+CUresult gs_on_cuStreamCreateWithPriority(struct gs_call *call, PFN_cuStreamCreateWithPriority_v5050 real,
+					  CUstream *phStream, unsigned int flags, int priority)
+{
+	(void)call;
+	if ((flags & CU_STREAM_NON_BLOCKING) == 0)
+		gs_sample_blocking_stream();
+	return real(phStream, flags, priority);
+}
 
 /* Before the handle dies: memory that was freed on the stream must find its way to others. */
 static void stream_ending(CUstream handle)

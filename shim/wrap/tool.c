@@ -9,6 +9,7 @@
 #include "shim/api/tool.h"
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
+#include "shim/watch/sample.h"
 
 #define TOOL_PREFIX "libcupti.so."
 #define TOOL_NOT_INITIALIZED 15 /* CUPTI_ERROR_NOT_INITIALIZED */
@@ -46,6 +47,7 @@ static tool_fn *real_of(const char *symbol, const void *caller)
 	{                                                                                                              \
 		tool_fn *real = real_of(#symbol, __builtin_return_address(0));                                         \
                                                                                                                        \
+		gs_sample_stop();                                                                                      \
 		gs_quick_stop();                                                                                       \
 		return real != NULL ? real(first, second, third, fourth) : TOOL_NOT_INITIALIZED;                       \
 	}

@@ -46,7 +46,7 @@ class Sweep:
                    "--devices", "2" if program.startswith("drv_") else "1"]
         if settings is not None:
             folder = tempfile.mkdtemp(dir=self.folder)
-            env["GPUSHIM_ALLOC_CONF"] = f"history:1000,stacks:off,snapshot_dir:{folder},{settings}"
+            env["GPUSHIM_ALLOC_CONF"] = f"history:1000,stacks:off,device_time:0,snapshot_dir:{folder},{settings}"
             command += ["env", "LD_PRELOAD=" + os.path.join(self.build, "check", "libgpushim.so")]
         command += [os.path.join(self.build, "tests", "fault", program), *arguments]
         left = self.until - time.monotonic()

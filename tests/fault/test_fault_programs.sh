@@ -12,7 +12,7 @@ samples=${1:-4} seed=${2:-1}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-export GPUSHIM_ALLOC_CONF=history:1000,stacks:off,snapshot:off,log:error
+export GPUSHIM_ALLOC_CONF=history:1000,stacks:off,snapshot:off,device_time:0,log:error
 declare -A names=([2]=cudaErrorMemoryAllocation [999]=cudaErrorUnknown)
 total=0 taken=0 fired=0
 

@@ -7,7 +7,7 @@
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-base=history:1000,stacks:off,snapshot_dir:$folder
+base=history:1000,stacks:off,device_time:0,snapshot_dir:$folder
 faults=0 points=0 scenarios=0
 
 sweep() { # sweep PROGRAM SETTINGS OPTION..: both ways, OPTIONs are sim-run's

@@ -7,7 +7,7 @@
 for backend in vmm cudamalloc; do
 	for contexts in '' two; do
 		# shellcheck disable=SC2086
-		GPUSHIM_ALLOC_CONF=snapshot:off,backend:$backend sim --devices 2 "$programs/drv_undisturbed" $contexts
+		GPUSHIM_ALLOC_CONF=snapshot:off,device_time:0,backend:$backend sim --devices 2 "$programs/drv_undisturbed" $contexts
 		is "$backend ${contexts:-one}" "$status:$(cat "$folder/out")" 0:
 	done
 done

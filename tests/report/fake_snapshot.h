@@ -383,11 +383,11 @@ static size_t fake_kernel_count(void)
 static void fake_kernel_read(size_t index, struct gs_kernel *ret)
 {
 	static const struct gs_kernel kernels[] = {
-		{S_LONG_KERNEL, 3, GS_WORK_KERNEL, 70000, 200000000, 400, 20000000},
-		{S_LONG_KERNEL, 4, GS_WORK_KERNEL, 10000, 40000000, 0, 0},
-		{S_GOOD_KERNEL, 3, GS_WORK_KERNEL, 39000, 120000000, 500, 12000000},
-		{S_GRAPH, 2, GS_WORK_GRAPH, 1000, 24000000, 0, 0},
-		{S_COPY_DOWN, 4, GS_WORK_COPY, 20, 400000000, 20, 400000000},
+		{S_LONG_KERNEL, 3, GS_WORK_KERNEL, 70000, 200000000, 400, 20000000, 700, 1400000},
+		{S_LONG_KERNEL, 4, GS_WORK_KERNEL, 10000, 40000000, 0, 0, 0, 0},
+		{S_GOOD_KERNEL, 3, GS_WORK_KERNEL, 39000, 120000000, 500, 12000000, 390, 39000000},
+		{S_GRAPH, 2, GS_WORK_GRAPH, 1000, 24000000, 0, 0, 10, 200000},
+		{S_COPY_DOWN, 4, GS_WORK_COPY, 20, 400000000, 20, 400000000, 0, 0},
 	};
 
 	*ret = kernels[index];
@@ -403,7 +403,7 @@ static void fake_loop_read(size_t index, struct gs_loop *ret)
 {
 	static const struct gs_loop loops[] = {
 		{GS_LOOP_FOUND, S_LONG_KERNEL, 3, 4711, 300, 12000000000, 38000000, 60000000, 900000000,
-		 {120000, 384000000, 32000000, 600, 2900000000, 2, 860000000, 1, 300000, 20 * 64 * MIB, 1200}},
+		 {120000, 384000000, 4220000000, 32000000, 600, 2900000000, 300000000, 2, 860000000, 1, 300000, 20 * 64 * MIB, 1200}},
 		{GS_LOOP_INNER, S_GOOD_KERNEL, 3, 4711, 24, 1000000, 40000, 50000, 60000, {0}},
 	};
 
@@ -420,7 +420,7 @@ static size_t fake_step_read(struct gs_step *steps, size_t capacity)
 			.number = i == 0 ? 7 : 280 + i,
 			.begin_ns = FAKE_START_NS + 40000000 * (i == 0 ? 7 : 280 + i),
 			.wall_ns = i == 0 ? 900000000 : 38000000 + 10000 * i,
-			.figures = {i == 0 ? 420 : 400, 1280000, 100000, 2, 9600000, i == 0 ? 2 : 0, i == 0 ? 860000000 : 0,
+			.figures = {i == 0 ? 420 : 400, 1280000, 14000000, 100000, 2, 9600000, 1000000, i == 0 ? 2 : 0, i == 0 ? 860000000 : 0,
 				    0, 0, 4 * MIB, 4},
 		};
 	return count;

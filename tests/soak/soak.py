@@ -126,7 +126,7 @@ class Soak:
                 env[name] = on if isinstance(on, str) else "1"
         if run.settings is not None:
             env["LD_PRELOAD"] = self.shims[run.sim["shim"]]
-            env["GPUSHIM_ALLOC_CONF"] = ",".join(f"{key}:{value}" for key, value in run.settings.items())
+            env["GPUSHIM_ALLOC_CONF"] = ",".join(f"{key}:{value}" for key, value in run.settings.items()) + ",device_time:0"
         try:
             done = subprocess.run([self.program, str(seed)], env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                   capture_output=True, timeout=self.options.timeout, check=False)
