@@ -66,7 +66,18 @@ a profiler watches: 2 entered'
 is 'or may do so' "$(quick lookup)" \
 	'a function of libcupti was looked up that shows nothing: 0 entered
 one that shows calls: 2 entered'
+noted() { # noted: allocations and frees in the history of a program, and how many of them
+	GPUSHIM_ALLOC_CONF=snapshot:exit sim --devices 2 "$programs/rt_quick" thread
+	python3 -c '
+import collections, json, sys
+events = json.load(open(sys.argv[1]))["events"]
+print(*sorted(collections.Counter(events["type_names"][t] for t in events["type"] if t < 2).items()))
+' "$folder"/gpushim.*.json
+}
+history=$(noted)
+like 'what is served at the door is in the history' "$history" "'alloc', [1-9].*'free', [1-9]"
 export CUDA_INJECTION64_PATH=/nowhere
+is 'as what enters is' "$(noted)" "$history"
 like 'or was injected' "$(quick plain)" 'served from what is held: 2 entered'
 unset CUDA_INJECTION64_PATH
 is 'each runtime has to be entered first (H21, H26)' "$(quick runtimes "$programs/lib_rt12_count.so")" \
