@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
 #include "shim/base/lock.h"
@@ -70,14 +71,21 @@ static struct node **link_of(uint8_t live_class, uint64_t address)
 {
 	struct node **link = &buckets[bucket_of(live_class, address, bucket_count)];
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	while (*link != NULL && ((*link)->entry.address != address || (*link)->entry.live_class != live_class))
 		link = &(*link)->next;
 	return link;
 }
 
+static struct gs_live_total *total_of(uint8_t live_class, uint8_t device)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	return &totals[live_class][device];
+}
+
 static void total_add(const struct gs_live *entry)
 {
-	struct gs_live_total *total = &totals[entry->live_class][entry->device];
+	struct gs_live_total *total = total_of(entry->live_class, entry->device);
 
 	total->bytes += entry->size_bytes;
 	total->count++;
@@ -90,7 +98,7 @@ static void total_add(const struct gs_live *entry)
 
 static void total_subtract(const struct gs_live *entry)
 {
-	struct gs_live_total *total = &totals[entry->live_class][entry->device];
+	struct gs_live_total *total = total_of(entry->live_class, entry->device);
 
 	total->bytes -= entry->size_bytes;
 	total->count--;
@@ -152,7 +160,7 @@ struct gs_live_total gs_live_total(enum gs_live_class live_class, uint8_t device
 	struct gs_live_total total;
 
 	gsb_lock_acquire(&lock);
-	total = totals[live_class][device];
+	total = *total_of((uint8_t)live_class, device);
 	gsb_lock_release(&lock);
 	return total;
 }
@@ -160,8 +168,8 @@ struct gs_live_total gs_live_total(enum gs_live_class live_class, uint8_t device
 void gs_live_reset_peak(uint8_t device)
 {
 	gsb_lock_acquire(&lock);
-	for (size_t live_class = 0; live_class < GS_LIVE_CLASS_COUNT; live_class++) {
-		struct gs_live_total *total = &totals[live_class][device];
+	for (uint8_t live_class = 0; live_class < GS_LIVE_CLASS_COUNT; live_class++) {
+		struct gs_live_total *total = total_of(live_class, device);
 
 		total->peak_bytes = total->bytes;
 		total->peak_count = total->count;
