@@ -318,6 +318,10 @@ static const char *limit_check(const struct limit *limit, const struct measuring
 		strcpy(text, "-");
 		return "UNKNOWN";
 	}
+	if (limit->is_share && whole <= 0 && value > 0) { /* a share of what is not known */
+		strcpy(text, "-");
+		return "UNKNOWN";
+	}
 	value_text(limit, value, whole, text);
 	measured = limit->is_share ? (whole > 0 ? 100 * value / whole : 0) : value;
 	if (limit->equal && measured == limit->value)
