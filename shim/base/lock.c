@@ -5,14 +5,12 @@
 #include "shim/base/lock.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shim/base/assert.h"
+#include "shim/base/futex.h"
 
 /* How often a lock that somebody holds is looked at before the kernel is asked to wait: some microseconds. Most are held
  * for less than a tenth of one; to sleep and be woken takes several. */
@@ -73,20 +71,7 @@ bool gsb_lock_none(void)
 
 static _Atomic bool sleepers_bar; /* the barrier is the sleeper's; does not change once threads meet */
 
-static void wait_while_held(struct gsb_lock *lock)
-{
-	static const struct timespec at_most = {.tv_nsec = 100000000}; /* in case that a wake-up goes astray */
-
-	syscall(SYS_futex, &lock->state, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 1, &at_most, NULL, 0);
-}
-
-static __attribute__((noinline)) void wake_one(struct gsb_lock *lock)
-{
-	int saved_errno = errno;
-
-	syscall(SYS_futex, &lock->state, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
-	errno = saved_errno;
-}
+#define SLEEP_NS 100000000u /* at most, in case that a wake-up goes astray */
 
 void gsb_lock_start(void)
 {
@@ -138,7 +123,7 @@ static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
 	if (atomic_load_explicit(&sleepers_bar, memory_order_relaxed))
 		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	while (!take(lock))
-		wait_while_held(lock);
+		gsb_futex_wait(&lock->state, 1, SLEEP_NS);
 	atomic_fetch_sub(&lock->sleepers, 1);
 	errno = saved_errno;
 }
@@ -168,7 +153,7 @@ void gsb_lock_release(struct gsb_lock *lock)
 		atomic_exchange(&lock->state, 0);
 	}
 	if (__builtin_expect(atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0, 0))
-		wake_one(lock);
+		gsb_futex_wake(&lock->state, 1);
 }
 
 void gsb_lock_reset(struct gsb_lock *lock)

@@ -1,5 +1,4 @@
-/* See memory.h. Of cgroups both versions are known; the limit of a parent counts too, as far as it can be seen: inside
- * a container its own group is the root of what is mounted. */
+/* See memory.h. The limit of a group above counts too, as far as it can be seen. */
 #include "shim/base/memory.h"
 
 #include <errno.h>
@@ -7,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/base/cgroup.h"
 #include "shim/base/os.h"
-#include "shim/base/text.h"
 
 #define TEXT_BYTES 4096
 
@@ -56,64 +55,28 @@ struct gsb_memory gsb_memory_judge(const char *meminfo, const char *limit, const
 	return memory;
 }
 
-/* The group's path behind "0::" (version 2) or ":memory:" (version 1); "" if the process is in none. */
-static void group_path(const char *groups, const char *mark, char *path, size_t capacity)
+struct gsb_memory gsb_memory_read(void)
 {
-	const char *found = strstr(groups, mark);
-	size_t length = 0;
+	char meminfo[TEXT_BYTES], limit[TEXT_BYTES], use[TEXT_BYTES];
+	struct gsb_memory least, memory;
+	struct gsb_cgroup group;
+	bool first;
 
-	if (found != NULL)
-		for (found += strlen(mark); *found != '\0' && *found != '\n' && length + 1 < capacity; found++)
-			path[length++] = *found;
-	path[length] = '\0';
-}
-
-static const char *read_in(char *text, const char *mount, const char *group, const char *name)
-{
-	char path[1024];
-	struct gsb_text place;
-
-	gsb_text_init(&place, path, sizeof(path));
-	gsb_text_add(&place, "%s%s/%s", mount, strcmp(group, "/") == 0 ? "" : group, name);
-	return gsb_os_read_file(path, text, TEXT_BYTES) > 0 ? text : NULL;
-}
-
-/* The least of the limits of the group and of those above it, with what is used there. */
-static struct gsb_memory judge_groups(const char *meminfo, const char *mount, char *group, const char *limit_name,
-				      const char *use_name)
-{
-	char limit[TEXT_BYTES], use[TEXT_BYTES];
-	struct gsb_memory least = gsb_memory_judge(meminfo, NULL, NULL), memory;
-	char *end;
-
+	if (gsb_os_read_file("/proc/meminfo", meminfo, sizeof(meminfo)) < 0)
+		meminfo[0] = '\0';
+	least = gsb_memory_judge(meminfo, NULL, NULL);
+	first = gsb_cgroup_find(&group, "memory");
 	do {
-		memory = gsb_memory_judge(meminfo, read_in(limit, mount, group, limit_name),
-					  read_in(use, mount, group, use_name));
+		memory = gsb_memory_judge(
+			meminfo,
+			gsb_cgroup_read(&group, first ? "memory.limit_in_bytes" : "memory.max", limit, sizeof(limit)),
+			gsb_cgroup_read(&group, first ? "memory.usage_in_bytes" : "memory.current", use, sizeof(use)));
 		if (memory.total_bytes < least.total_bytes)
 			least.total_bytes = memory.total_bytes;
 		if (memory.available_bytes < least.available_bytes)
 			least.available_bytes = memory.available_bytes;
-		end = strrchr(group, '/');
-		if (end != NULL)
-			*end = '\0';
-	} while (end != NULL);
+	} while (gsb_cgroup_up(&group));
 	return least;
-}
-
-struct gsb_memory gsb_memory_read(void)
-{
-	char meminfo[TEXT_BYTES], groups[TEXT_BYTES], group[512];
-
-	if (gsb_os_read_file("/proc/meminfo", meminfo, sizeof(meminfo)) < 0)
-		meminfo[0] = '\0';
-	if (gsb_os_read_file("/proc/self/cgroup", groups, sizeof(groups)) < 0)
-		groups[0] = '\0';
-	group_path(groups, ":memory:", group, sizeof(group));
-	if (group[0] != '\0')
-		return judge_groups(meminfo, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes",
-				    "memory.usage_in_bytes");
-	group_path(groups, "0::", group, sizeof(group));
-	return judge_groups(meminfo, "/sys/fs/cgroup", group, "memory.max", "memory.current");
 }
 
 uint32_t gsb_memory_node(void)
