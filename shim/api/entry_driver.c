@@ -3,6 +3,7 @@
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
 
 /* What a program gets that calls the driver where there is none. */
@@ -51,9 +52,15 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream
 		if (!gs_call_begin(&call, GS_FN_##symbol, GS_CLASS_##call_class, GS_TIMED_##call_class,                \
 				   GS_SUBMITS_##call_class, __builtin_return_address(0)))                              \
 			return gs_driver.symbol arguments;                                                             \
+		if (GS_FLUSHES_##call_class)                                                                           \
+			gs_submit_flush();                                                                             \
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
 			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
+		if (GS_FORGETS_##call_class)                                                                           \
+			gs_submit_forget();                                                                            \
+		if (GS_TELLS_##call_class)                                                                             \
+			result = gs_submit_settle(result);                                                             \
 		if (NOTED(call_class))                                                                                 \
 			gs_launch_note(&call, NOTED_KIND(call_class), NULL, LAST_STREAM(arguments), result);           \
 		if (SUBMITTED(call_class) && !DONE(handler))                                                           \

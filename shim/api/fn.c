@@ -24,7 +24,7 @@ const struct gs_fn_info gs_fn_info[GS_FN_COUNT] = {
 const char *gs_class_key(enum gs_call_class call_class)
 {
 	static const char *const keys[] = {
-#define GS_CLASS_KEY(name, key, timed, submits, to_host, takes) key,
+#define GS_CLASS_KEY(name, key, timed, submits, to_host, takes, flushes, forgets, tells) key,
 		GS_CALL_CLASSES(GS_CLASS_KEY)
 #undef GS_CLASS_KEY
 	};

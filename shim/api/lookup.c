@@ -17,6 +17,7 @@
 #include "shim/base/log.h"
 #include "shim/core/epoch.h"
 #include "shim/core/order.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/sample.h"
 
 #define TRAMPOLINES 1024 /* as many as doors.S makes */
@@ -122,8 +123,10 @@ static void *trampoline_for(void *real, const char *name)
 		atomic_store(&trampoline_count, count + 1);
 	}
 	gsb_lock_release(&trampoline_lock);
-	if (number == TRAMPOLINES)
+	if (number == TRAMPOLINES) {
+		gs_submit_stop("too many driver functions that are not listed");
 		return real;
+	}
 	return (void *)(gs_trampoline_first + (size_t)number * TRAMPOLINE_BYTES);
 }
 
@@ -133,6 +136,7 @@ void *gs_lookup_unlisted(uint32_t number)
 		atomic_fetch_add_explicit(&gs_counter_unlisted, 1, memory_order_relaxed);
 		if (GS_TO_HOST_UNLISTED)
 			gs_order_note_to_host();
+		gs_submit_flush();
 		if (atomic_load_explicit(&trampoline_captures[number], memory_order_relaxed))
 			gs_order_capture_lost();
 	}
@@ -178,6 +182,8 @@ static void note_tool(const char *name)
 	if (name != NULL && name[0] == 'c' && name[1] == 'u' && name[2] == 'p' && gs_tool_asks(name)) {
 		gs_sample_stop();
 		gs_quick_stop();
+		gs_submit_stop("a profiler looks on");
+		gs_submit_flush();
 	}
 }
 

@@ -19,6 +19,8 @@
  * ALLOCATOR   All state of one allocator (likewise). Held for short, bounded work only; no driver call at all.
  * LIVE        The table of tracked addresses (shim/watch/live.c). Leaf.
  * RING        The event ring where it is not lock-free. Leaf.
+ * QUEUE       Who puts work into the submission queue (graph/queue.c). Held while waiting for room there. Leaf, except that it
+ *             may take META.
  * STACK       The tables of interned stacks, frames, strings. Leaf, except that it may take META.
  * META        Page supply of the node slabs. Leaf; mmap is called under it.
  * LOG         Once-only messages. Leaf. */
@@ -26,7 +28,7 @@
 #define GSB_LOCK_RANK_H
 
 #define GSB_LOCK_RANKS(X)                                                                                              \
-	X(BOOT) X(IPC) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LIVE) X(RING) X(STACK) X(META) X(LOG)
+	X(BOOT) X(IPC) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LIVE) X(RING) X(QUEUE) X(STACK) X(META) X(LOG)
 
 enum gsb_lock_rank {
 #define GSB_RANK_ENUM(name) GSB_RANK_##name,

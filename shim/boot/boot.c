@@ -28,6 +28,7 @@
 #include "shim/snap/snapshot.h"
 #include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
+#include "shim/submit/submit.h"
 #include "shim/torch/forward.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/kept.h"
@@ -87,6 +88,7 @@ static void start(const struct gs_driver_found *found)
 	if (getenv("CUDA_INJECTION64_PATH") != NULL)
 		gs_quick_stop();
 	history_start();
+	gs_submit_start();
 	mode_set(GS_MODE_ACTIVE);
 }
 
@@ -180,6 +182,7 @@ static void at_exit(void)
 
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
+	gs_submit_end();
 	mode_set(GS_MODE_ENDED);
 	if (getpid() != started_in)
 		return;
@@ -207,6 +210,7 @@ static void after_fork_in_child(void)
 	gs_proven_reset_locks();
 	gs_step_reset_locks();
 	gs_snapshot_reset_locks();
+	gs_submit_after_fork();
 }
 
 __attribute__((constructor)) static void at_load(void)

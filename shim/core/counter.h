@@ -17,6 +17,7 @@
 #include "shim/core/thread.h"
 
 struct gs_launch_log;
+struct gs_known_table;
 
 struct gs_counter_block {
 	struct {
@@ -28,6 +29,7 @@ struct gs_counter_block {
 	_Atomic uint64_t work_ended;
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
 	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
+	struct gs_known_table *known;  /* of its owner (shim/submit/known.h); NULL until the first one */
 	struct gs_counter_block *next; /* in the list of all blocks */
 };
 

@@ -14,6 +14,7 @@
 #include "shim/core/epoch.h"
 #include "shim/core/host.h"
 #include "shim/core/order.h"
+#include "shim/submit/submit.h"
 #include "shim/snap/trigger.h"
 #include "shim/watch/live.h"
 
@@ -465,6 +466,7 @@ bool gs_context_wait(CUcontext handle, CUresult *ret_result)
 	if (!gs_context_enter(handle, &pushed))
 		return false;
 	saved = gs_order_relaxed_begin();
+	gs_submit_flush();
 	*ret_result = gs_driver.cuCtxSynchronize();
 	gs_order_relaxed_end(saved);
 	gs_context_leave(pushed);

@@ -18,6 +18,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/ring.h"
 
 struct pooled_event {
@@ -132,8 +133,12 @@ static int op_set_access(void *user, uint64_t address, uint64_t size_bytes)
 
 static int op_unmap(void *user, uint64_t address, uint64_t size_bytes)
 {
-	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	int error = gs_driver_error(gs_driver.cuMemUnmap(address, size_bytes));
+	struct gs_order_relaxed saved;
+	int error;
+
+	gs_submit_flush();
+	saved = gs_order_relaxed_begin();
+	error = gs_driver_error(gs_driver.cuMemUnmap(address, size_bytes));
 
 	(void)user;
 	gs_order_relaxed_end(saved);
@@ -142,9 +147,11 @@ static int op_unmap(void *user, uint64_t address, uint64_t size_bytes)
 
 static void op_release(void *user, uint64_t handle)
 {
-	struct gs_order_relaxed saved = gs_order_relaxed_begin();
+	struct gs_order_relaxed saved;
 
 	(void)user;
+	gs_submit_flush();
+	saved = gs_order_relaxed_begin();
 	gs_driver.cuMemRelease(handle);
 	gs_order_relaxed_end(saved);
 }
@@ -174,12 +181,16 @@ bool gs_lacks_context(CUresult result)
 static int op_plain_free(void *user, uint64_t address)
 {
 	const struct gs_device *device = user;
-	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	CUresult result = gs_driver.cuMemFree_v2(address);
 	struct gs_context contexts[GS_CONTEXT_LIMIT];
-	unsigned count = gs_lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
+	struct gs_order_relaxed saved;
+	CUresult result;
+	unsigned count;
 	bool pushed;
 
+	gs_submit_flush();
+	saved = gs_order_relaxed_begin();
+	result = gs_driver.cuMemFree_v2(address);
+	count = gs_lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
 	for (unsigned i = 0; i < count && gs_lacks_context(result); i++) {
 		if (contexts[i].device != device->device || !gs_context_enter(contexts[i].handle, &pushed))
 			continue;
@@ -364,6 +375,7 @@ static int op_fence_stream(void *user, const struct gsa_stream *stream, uint64_t
 	int error = GS_E_NOT_FOUND, cancel;
 
 	(void)user;
+	gs_submit_flush();
 	if (whole && !records_contexts())
 		return gs_context_find((CUcontext)(uintptr_t)stream->owner, &context)
 			   ? fence_waited(&context, 1, ret_fence)
@@ -387,6 +399,7 @@ static int op_fence_all(void *user, uint64_t *ret_fence)
 	int error, cancel;
 
 	(void)user;
+	gs_submit_flush();
 	if (!records_contexts())
 		return fence_waited(contexts, gs_context_list(contexts, GS_CONTEXT_LIMIT), ret_fence);
 	if (!gs_order_enter(&cancel))

@@ -11,6 +11,7 @@
 #include "shim/core/device.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/order.h"
+#include "shim/submit/submit.h"
 
 /* Of the memory of the machine or container, unless pinned_limit says otherwise (H8). */
 #define LIMIT_SHARE 8
@@ -20,13 +21,17 @@ static struct gsa_pinned *_Atomic cache;
 /* The calling thread may have no context, or one that is gone: then in any other. */
 static int op_free(void *user, uint64_t address)
 {
-	struct gs_order_relaxed saved = gs_order_relaxed_begin();
-	CUresult result = gs_driver.cuMemFreeHost((void *)(uintptr_t)address);
 	struct gs_context contexts[GS_CONTEXT_LIMIT];
-	unsigned count = gs_lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
+	struct gs_order_relaxed saved;
+	CUresult result;
+	unsigned count;
 	bool pushed;
 
 	(void)user;
+	gs_submit_flush();
+	saved = gs_order_relaxed_begin();
+	result = gs_driver.cuMemFreeHost((void *)(uintptr_t)address);
+	count = gs_lacks_context(result) ? gs_context_list(contexts, GS_CONTEXT_LIMIT) : 0;
 	for (unsigned i = 0; i < count && gs_lacks_context(result); i++) {
 		if (!gs_context_enter(contexts[i].handle, &pushed))
 			continue;

@@ -42,10 +42,16 @@ void gs_sample_of(struct gs_sample_pair *pair, struct gs_kernel_row *row);
 /* The context has ended, and its events with it; while nobody is between gs_order_enter and gs_order_leave. */
 void gs_sample_context_gone(CUcontext context);
 
+/* The next launch gets one. */
+static inline bool gs_sample_is_due(const struct gs_call *call)
+{
+	return __builtin_expect(call->start_ticks > atomic_load_explicit(&gs_sample_due, memory_order_relaxed), 0);
+}
+
 /* Before a launch. The time of the call does not hold what this costs. */
 static inline void gs_sample_launch(struct gs_call *call, CUstream handle)
 {
-	if (__builtin_expect(call->start_ticks > atomic_load_explicit(&gs_sample_due, memory_order_relaxed), 0)) {
+	if (gs_sample_is_due(call)) {
 		gs_sample_begin(handle, gs_fn_info[call->fn].per_thread);
 		call->start_ticks = gs_ticks();
 	}

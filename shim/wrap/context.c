@@ -9,12 +9,14 @@
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/ipc/ipc.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/sample.h"
 
 static void context_gone(CUcontext context)
 {
 	gs_launch_code_gone();
+	gs_submit_code_gone();
 	gs_sample_context_gone(context);
 	gs_order_context_gone(context);
 	gs_ipc_context_gone(context);

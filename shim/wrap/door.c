@@ -6,6 +6,7 @@
 #include "shim/api/lookup.h"
 #include "shim/base/log.h"
 #include "shim/core/order.h"
+#include "shim/submit/submit.h"
 
 static void substitute(const char *symbol, void **pfn, cuuint64_t flags, const void *caller)
 {
@@ -63,6 +64,7 @@ CUresult gs_on_cuGetExportTable(struct gs_call *call, PFN_cuGetExportTable_v3000
 			id_byte(pExportTableId, 4), id_byte(pExportTableId, 5), id_byte(pExportTableId, 6),
 			id_byte(pExportTableId, 7));
 		gs_order_lost_sight("a private table of the driver is used");
+		gs_submit_flush();
 	}
 	return real(ppExportTable, pExportTableId);
 }

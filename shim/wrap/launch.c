@@ -1,7 +1,8 @@
-/* Launches, and the waits and questions that show how far they have come: for the launch log. All of them are the
- * driver's; nothing here changes what the program gets. */
+/* Launches, which may be put off (shim/submit/submit.h), and the waits and questions that show how far they have come: for
+ * the launch log. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/proven.h"
 #include "shim/watch/sample.h"
@@ -20,10 +21,32 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 			      unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
 			      CUstream hStream, void **kernelParams, void **extra)
 {
-	gs_sample_launch(call, hStream);
-	return launched(call, GS_WORK_KERNEL, f, hStream,
-			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
-			     kernelParams, extra));
+	const CUlaunchConfig config = {
+		.gridDimX = gridDimX,
+		.gridDimY = gridDimY,
+		.gridDimZ = gridDimZ,
+		.blockDimX = blockDimX,
+		.blockDimY = blockDimY,
+		.blockDimZ = blockDimZ,
+		.sharedMemBytes = sharedMemBytes,
+		.hStream = hStream,
+	};
+	struct gs_submit_launch launch = {
+		.config = &config,
+		.function = f,
+		.params = kernelParams,
+		.extra = extra,
+		.now = gs_sample_is_due(call),
+	};
+	CUresult result = CUDA_SUCCESS;
+
+	if (!gs_submit_launch(call, &launch)) {
+		gs_sample_launch(call, hStream);
+		result = real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+			      kernelParams, extra);
+		gs_submit_launched(call, &launch, result);
+	}
+	return launched(call, GS_WORK_KERNEL, f, hStream, result);
 }
 
 /* Programmatic launches begin before the one ahead of them has ended: an event in between would keep them apart. */
@@ -39,10 +62,23 @@ static bool overlaps(const CUlaunchConfig *config)
 CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v11060 real, const CUlaunchConfig *config,
 				CUfunction f, void **kernelParams, void **extra)
 {
-	if (config != NULL && !overlaps(config))
-		gs_sample_launch(call, config->hStream);
-	return launched(call, GS_WORK_KERNEL, f, config != NULL ? config->hStream : NULL,
-			real(config, f, kernelParams, extra));
+	bool sampled = config != NULL && !overlaps(config);
+	struct gs_submit_launch launch = {
+		.config = config,
+		.function = f,
+		.params = kernelParams,
+		.extra = extra,
+		.now = sampled && gs_sample_is_due(call),
+	};
+	CUresult result = CUDA_SUCCESS;
+
+	if (!gs_submit_launch(call, &launch)) {
+		if (sampled)
+			gs_sample_launch(call, config->hStream);
+		result = real(config, f, kernelParams, extra);
+		gs_submit_launched(call, &launch, result);
+	}
+	return launched(call, GS_WORK_KERNEL, f, config != NULL ? config->hStream : NULL, result);
 }
 
 CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCooperativeKernel_v9000 real, CUfunction f,
@@ -50,6 +86,7 @@ CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCoope
 					 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
 					 unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
 {
+	gs_submit_flush();
 	gs_sample_launch(call, hStream);
 	return launched(call, GS_WORK_KERNEL, f, hStream,
 			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
@@ -61,8 +98,10 @@ CUresult gs_on_cuLaunchCooperativeKernelMultiDevice(struct gs_call *call,
 						    CUDA_LAUNCH_PARAMS_v1 *launchParamsList, unsigned int numDevices,
 						    unsigned int flags)
 {
-	CUresult result = real(launchParamsList, numDevices, flags);
+	CUresult result;
 
+	gs_submit_flush();
+	result = real(launchParamsList, numDevices, flags);
 	for (unsigned int i = 0; result == CUDA_SUCCESS && i < numDevices; i++)
 		gs_launch_note(call, GS_WORK_KERNEL, launchParamsList[i].function, launchParamsList[i].hStream, result);
 	return result;
@@ -70,18 +109,21 @@ CUresult gs_on_cuLaunchCooperativeKernelMultiDevice(struct gs_call *call,
 
 CUresult gs_on_cuLaunch(struct gs_call *call, PFN_cuLaunch_v2000 real, CUfunction f)
 {
+	gs_submit_flush();
 	return launched(call, GS_WORK_KERNEL, f, NULL, real(f));
 }
 
 CUresult gs_on_cuLaunchGrid(struct gs_call *call, PFN_cuLaunchGrid_v2000 real, CUfunction f, int grid_width,
 			    int grid_height)
 {
+	gs_submit_flush();
 	return launched(call, GS_WORK_KERNEL, f, NULL, real(f, grid_width, grid_height));
 }
 
 CUresult gs_on_cuLaunchGridAsync(struct gs_call *call, PFN_cuLaunchGridAsync_v2000 real, CUfunction f, int grid_width,
 				 int grid_height, CUstream hStream)
 {
+	gs_submit_flush();
 	return launched(call, GS_WORK_KERNEL, f, hStream, real(f, grid_width, grid_height, hStream));
 }
 
@@ -184,6 +226,34 @@ CUresult gs_on_cuStreamWaitEvent(struct gs_call *call, PFN_cuStreamWaitEvent_v30
 	return result;
 }
 
+/* --- how kernels run --------------------------------------------------------------------------------------------- */
+
+CUresult gs_on_cuFuncSetAttribute(struct gs_call *call, PFN_cuFuncSetAttribute_v9000 real, CUfunction hfunc,
+				  CUfunction_attribute attrib, int value)
+{
+	const struct gs_attribute attribute = {.function = hfunc, .attribute = attrib, .device = GS_NO_DEVICE};
+	bool stays = gs_submit_attribute_stays(&attribute, value);
+	CUresult result = real(hfunc, attrib, value);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && !stays)
+		gs_submit_attribute_set(&attribute, value);
+	return result;
+}
+
+CUresult gs_on_cuKernelSetAttribute(struct gs_call *call, PFN_cuKernelSetAttribute_v12000 real,
+				    CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
+{
+	const struct gs_attribute attribute = {.function = kernel, .attribute = attrib, .device = dev};
+	bool stays = gs_submit_attribute_stays(&attribute, val);
+	CUresult result = real(attrib, val, kernel, dev);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && !stays)
+		gs_submit_attribute_set(&attribute, val);
+	return result;
+}
+
 /* --- code -------------------------------------------------------------------------------------------------------- */
 
 CUresult gs_on_cuModuleUnload(struct gs_call *call, PFN_cuModuleUnload_v2000 real, CUmodule hmod)
@@ -192,6 +262,7 @@ CUresult gs_on_cuModuleUnload(struct gs_call *call, PFN_cuModuleUnload_v2000 rea
 
 	(void)call;
 	gs_launch_code_gone();
+	gs_submit_code_gone();
 	return result;
 }
 
@@ -201,5 +272,6 @@ CUresult gs_on_cuLibraryUnload(struct gs_call *call, PFN_cuLibraryUnload_v12000 
 
 	(void)call;
 	gs_launch_code_gone();
+	gs_submit_code_gone();
 	return result;
 }

@@ -26,6 +26,7 @@
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/ipc/neighbour.h"
+#include "shim/submit/submit.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/note.h"
 #include "shim/wrap/memory.h"
@@ -109,6 +110,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		if (error == GS_E_NO_MEMORY)
 			return out_of_memory(call, device, bytesize);
 	}
+	gs_submit_flush();
 	result = real(dptr, bytesize);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize);
@@ -120,8 +122,10 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 CUresult gs_on_cuMemAllocPitch_v2(struct gs_call *call, PFN_cuMemAllocPitch_v3020 real, CUdeviceptr_v2 *dptr,
 				  size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes)
 {
-	CUresult result = real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+	CUresult result;
 
+	gs_submit_flush();
+	result = real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
 	if (result == CUDA_SUCCESS)
@@ -132,8 +136,10 @@ CUresult gs_on_cuMemAllocPitch_v2(struct gs_call *call, PFN_cuMemAllocPitch_v302
 CUresult gs_on_cuMemAllocManaged(struct gs_call *call, PFN_cuMemAllocManaged_v6000 real, CUdeviceptr_v2 *dptr,
 				 size_t bytesize, unsigned int flags)
 {
-	CUresult result = real(dptr, bytesize, flags);
+	CUresult result;
 
+	gs_submit_flush();
+	result = real(dptr, bytesize, flags);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, flags);
 	if (result == CUDA_SUCCESS)
@@ -198,6 +204,7 @@ CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 
 	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream, &context)) != NULL &&
 	    atomic_load(&device->default_is_current) && serve_async(call, device, &context, &stream, dptr, bytesize, &result))
 		return result;
+	gs_submit_flush();
 	result = real(dptr, bytesize, hStream);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, hStream);
@@ -217,6 +224,7 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 	if (dptr != NULL && bytesize != 0 && (device = async_device(call, hStream, &stream, &context)) != NULL &&
 	    pool == device->default_pool && serve_async(call, device, &context, &stream, dptr, bytesize, &result))
 		return result;
+	gs_submit_flush();
 	result = real(dptr, bytesize, pool, hStream);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, pool, hStream);
@@ -266,6 +274,7 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	}
 	if (dptr != 0 && gs_device_holds(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
+	gs_submit_flush();
 	result = real(dptr);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_free(dptr);
@@ -318,6 +327,7 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 			return result;
 		}
 	}
+	gs_submit_flush();
 	result = real(dptr, hStream);
 	if (result == CUDA_SUCCESS)
 		gs_note_driver_free(dptr);

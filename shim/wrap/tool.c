@@ -9,6 +9,7 @@
 #include "shim/api/tool.h"
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/sample.h"
 
 #define TOOL_PREFIX "libcupti.so."
@@ -49,6 +50,8 @@ static tool_fn *real_of(const char *symbol, const void *caller)
                                                                                                                        \
 		gs_sample_stop();                                                                                      \
 		gs_quick_stop();                                                                                       \
+		gs_submit_stop("a profiler looks on");                                                                 \
+		gs_submit_flush();                                                                                     \
 		return real != NULL ? real(first, second, third, fourth) : TOOL_NOT_INITIALIZED;                       \
 	}
 #include "shim/api/tool.def"

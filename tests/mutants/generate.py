@@ -118,7 +118,7 @@ SCRIPTS = {
     "copy": ["preload/kinds"],
     "quick": ["preload/quick"],
     "hook": ["preload/memory", "preload/capture", "preload/ipc", "preload/lookup", "preload/procaddr"],
-    "class": ["preload/classes", "preload/memory", "preload/tools"],
+    "class": ["preload/classes", "preload/memory", "preload/tools", "preload/submit"],
     "conf": ["preload/settings", "preload/sticky", "preload/memory"],
 }
 

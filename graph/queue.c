@@ -1,0 +1,339 @@
+/* See queue.h.
+ *
+ * The ring is a run of records, each contiguous: one that does not fit before the end is preceded by a filler. head and
+ * tail count bytes for ever. The thread reads tail and writes head; those who put hold the lock, read head and write tail. */
+#include "graph/queue.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+#include "shim/base/futex.h"
+#include "shim/base/os.h"
+
+#define KIND_FILLER 0u
+#define LOOKS 32u	     /* between two looks at the clock */
+#define FLUSH_SPIN_NS 50000u /* then the one who waits sleeps */
+#define SLEEP_NS 100000000u  /* at most, in case that a wake-up goes astray */
+#define RUN_LEAST 4u	     /* so few pieces of work between two flushes gain nothing by the queue */
+#define SHORT_RUNS 8u	     /* so often in a row, and nothing is put for a while */
+#define WAKE_LEAST 8u
+#define WAKE_MOST 4096u
+#define LATE_LEAST 16u /* late records that may be chance, */
+#define LATE_SHARE 64u /* and one in so many */
+
+static _Thread_local bool is_queue_thread __attribute__((tls_model("initial-exec")));
+
+static size_t offset_of(const struct gsg_queue *queue, uint64_t position)
+{
+	return position & (queue->options.ring_bytes - 1);
+}
+
+static struct gsg_record *record_at(const struct gsg_queue *queue, uint64_t position)
+{
+	return (struct gsg_record *)(queue->ring + offset_of(queue, position));
+}
+
+static bool is_behind(const struct gsg_queue *queue, uint64_t target)
+{
+	return atomic_load(&queue->head) < target;
+}
+
+/* Spins until *count is no longer `known`; false when that takes longer than spin_ns. */
+static bool spin(const _Atomic uint64_t *count, uint64_t known, uint64_t spin_ns)
+{
+	uint64_t start_ns = gsb_os_now_ns();
+
+	do {
+		for (unsigned look = 0; look < LOOKS; look++) {
+			if (atomic_load_explicit(count, memory_order_acquire) != known)
+				return true;
+			__builtin_ia32_pause();
+		}
+	} while (gsb_os_now_ns() - start_ns < spin_ns);
+	return false;
+}
+
+/* --- the thread ---------------------------------------------------------------------------------------------------- */
+
+static void advance(struct gsg_queue *queue, uint64_t head)
+{
+	atomic_store(&queue->head, head);
+	if (__builtin_expect(atomic_load(&queue->sleepers) != 0, 0)) {
+		atomic_fetch_add(&queue->ran, 1);
+		gsb_futex_wake(&queue->ran, INT_MAX);
+	}
+}
+
+/* Who puts publishes the tail, then looks whether the thread is parked; the thread says that it is, then looks at the tail. */
+static void park(struct gsg_queue *queue, uint64_t head)
+{
+	atomic_store(&queue->parked, 1);
+	while (atomic_load(&queue->parked) != 0 && atomic_load(&queue->tail) == head)
+		gsb_futex_wait(&queue->parked, 1, SLEEP_NS);
+	atomic_store(&queue->parked, 0);
+}
+
+/* free_ticks: when the thread had nothing else to do. */
+static void note_lateness(struct gsg_queue *queue, const struct gsg_record *record, uint64_t free_ticks)
+{
+	uint64_t since = record->put_ticks > free_ticks ? record->put_ticks : free_ticks;
+	uint64_t late;
+
+	if (queue->options.late_ticks == 0 || __builtin_ia32_rdtsc() - since <= queue->options.late_ticks)
+		return;
+	late = atomic_fetch_add_explicit(&queue->stats.late, 1, memory_order_relaxed) + 1;
+	if (late >= LATE_LEAST &&
+	    late * LATE_SHARE > atomic_load_explicit(&queue->stats.records, memory_order_relaxed))
+		atomic_store(&queue->starved, true);
+}
+
+static void *serve(void *argument)
+{
+	struct gsg_queue *queue = argument;
+	uint64_t head = atomic_load(&queue->head), free_ticks = 0;
+
+	is_queue_thread = true;
+	for (;;) {
+		const struct gsg_record *record;
+
+		if (atomic_load_explicit(&queue->tail, memory_order_acquire) == head) {
+			if (!spin(&queue->tail, head, queue->options.spin_ns))
+				park(queue, head);
+			continue;
+		}
+		record = record_at(queue, head);
+		head += record->size_bytes;
+		if (record->kind != KIND_FILLER) {
+			note_lateness(queue, record, free_ticks);
+			queue->run(queue->user, record);
+			free_ticks = __builtin_ia32_rdtsc();
+		}
+		advance(queue, head);
+	}
+	return NULL;
+}
+
+static int start_thread(struct gsg_queue *queue)
+{
+	pthread_t thread;
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, NULL, serve, queue);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error == 0)
+		pthread_detach(thread);
+	return error == 0 ? GS_OK : GS_E_NO_HOST_MEMORY;
+}
+
+int gsg_queue_start(struct gsg_queue *queue, gsg_run_fn *run, void *user, const struct gsg_queue_options *options)
+{
+	gsb_assert((options->ring_bytes & (options->ring_bytes - 1)) == 0 &&
+		   options->ring_bytes >= 4 * (size_t)GSG_RECORD_LIMIT);
+	memset(queue, 0, sizeof(*queue));
+	queue->run = run;
+	queue->user = user;
+	queue->options = *options;
+	queue->wake_at = WAKE_LEAST;
+	queue->resting = true;
+	gsb_lock_init(&queue->lock, GSB_RANK_QUEUE);
+	queue->ring = gsb_os_pages_map(options->ring_bytes);
+	if (queue->ring == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	if (start_thread(queue) != GS_OK) {
+		gsb_os_pages_unmap(queue->ring, options->ring_bytes);
+		queue->ring = NULL;
+		return GS_E_NO_HOST_MEMORY;
+	}
+	return GS_OK;
+}
+
+void gsg_queue_forget(struct gsg_queue *queue)
+{
+	atomic_store(&queue->head, atomic_load(&queue->tail));
+	gsb_lock_reset(&queue->lock);
+}
+
+/* --- those who put ------------------------------------------------------------------------------------------------- */
+
+static void wake(struct gsg_queue *queue)
+{
+	atomic_fetch_add_explicit(&queue->stats.wakes, 1, memory_order_relaxed);
+	atomic_store(&queue->parked, 0);
+	gsb_futex_wake(&queue->parked, 1);
+}
+
+static uint32_t peek(const _Atomic uint32_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void poke(_Atomic uint32_t *word, uint32_t value)
+{
+	atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+/* While resting, work is counted that comes without flushes and pauses. */
+static bool wants_again(struct gsg_queue *queue)
+{
+	uint64_t now_ns = gsb_os_now_ns();
+
+	if (now_ns - atomic_load_explicit(&queue->run_ns, memory_order_relaxed) > queue->options.spin_ns)
+		poke(&queue->run_length, 1);
+	atomic_store_explicit(&queue->run_ns, now_ns, memory_order_relaxed);
+	if (peek(&queue->run_length) < peek(&queue->wake_at) || atomic_load(&queue->starved))
+		return false;
+	atomic_store_explicit(&queue->resting, false, memory_order_relaxed);
+	return true;
+}
+
+bool gsg_queue_wants(struct gsg_queue *queue)
+{
+	poke(&queue->run_length, peek(&queue->run_length) + 1);
+	if (atomic_load_explicit(&queue->resting, memory_order_relaxed) && !queue->options.eager)
+		return wants_again(queue);
+	if (__builtin_expect(peek(&queue->parked) != 0 && gsg_queue_empty(queue) && !queue->options.eager, 0)) {
+		poke(&queue->run_length, 0);
+		atomic_store_explicit(&queue->resting, true, memory_order_relaxed);
+		return wants_again(queue);
+	}
+	return !__builtin_expect(atomic_load_explicit(&queue->starved, memory_order_relaxed), 0);
+}
+
+/* Sleeps until the thread has come that far. */
+static void sleep_until(struct gsg_queue *queue, uint64_t target)
+{
+	atomic_fetch_add(&queue->sleepers, 1);
+	for (;;) {
+		uint32_t ran = atomic_load(&queue->ran);
+
+		if (!is_behind(queue, target))
+			break;
+		gsb_futex_wait(&queue->ran, ran, SLEEP_NS);
+	}
+	atomic_fetch_sub(&queue->sleepers, 1);
+}
+
+static void wait_for_room(struct gsg_queue *queue, uint64_t end)
+{
+	uint64_t target = end - queue->options.ring_bytes;
+
+	if (end <= queue->options.ring_bytes || !is_behind(queue, target))
+		return;
+	atomic_fetch_add_explicit(&queue->stats.full, 1, memory_order_relaxed);
+	sleep_until(queue, target);
+}
+
+static void publish(struct gsg_queue *queue, uint64_t tail)
+{
+	atomic_store(&queue->tail, tail);
+	if (__builtin_expect(atomic_load(&queue->parked) != 0, 0))
+		wake(queue);
+}
+
+struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint32_t kind, size_t size_bytes, uint64_t now_ticks)
+{
+	struct gsg_record *record;
+	uint64_t tail;
+	size_t left_bytes;
+
+	size_bytes = (size_bytes + GSG_RECORD_ALIGN - 1) & ~(size_t)(GSG_RECORD_ALIGN - 1);
+	gsb_assert(kind != KIND_FILLER && size_bytes <= GSG_RECORD_LIMIT);
+	gsb_lock_acquire(&queue->lock);
+	if (queue->closed) {
+		gsb_lock_release(&queue->lock);
+		return NULL;
+	}
+	tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
+	left_bytes = queue->options.ring_bytes - offset_of(queue, tail);
+	if (left_bytes < size_bytes) {
+		wait_for_room(queue, tail + left_bytes);
+		*record_at(queue, tail) = (struct gsg_record){.size_bytes = (uint32_t)left_bytes, .kind = KIND_FILLER};
+		tail += left_bytes;
+		publish(queue, tail);
+	}
+	wait_for_room(queue, tail + size_bytes);
+	record = record_at(queue, tail);
+	*record = (struct gsg_record){.size_bytes = (uint32_t)size_bytes, .kind = kind, .put_ticks = now_ticks};
+	queue->put_bytes = size_bytes;
+	return record;
+}
+
+void gsg_queue_put_end(struct gsg_queue *queue)
+{
+	uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed) + queue->put_bytes;
+
+	publish(queue, tail);
+	gsb_lock_release(&queue->lock);
+	atomic_fetch_add_explicit(&queue->stats.records, 1, memory_order_relaxed);
+}
+
+/* --- those who flush ----------------------------------------------------------------------------------------------- */
+
+static void wait_until(struct gsg_queue *queue, uint64_t target)
+{
+	uint64_t start_ns = gsb_os_now_ns();
+
+	while (is_behind(queue, target) && gsb_os_now_ns() - start_ns < FLUSH_SPIN_NS)
+		for (unsigned look = 0; look < LOOKS && is_behind(queue, target); look++)
+			__builtin_ia32_pause();
+	if (is_behind(queue, target))
+		sleep_until(queue, target);
+	atomic_fetch_add_explicit(&queue->stats.flush_wait_ns, gsb_os_now_ns() - start_ns, memory_order_relaxed);
+}
+
+/* Too many short runs, and the queue rests until a long one; the more often, the longer. */
+static void judge_run(struct gsg_queue *queue)
+{
+	uint32_t length = peek(&queue->run_length), wake_at = peek(&queue->wake_at);
+
+	poke(&queue->run_length, 0);
+	if (length == 0 || atomic_load_explicit(&queue->resting, memory_order_relaxed))
+		return;
+	if (length >= RUN_LEAST) {
+		poke(&queue->short_runs, 0);
+		if (length >= 2 * wake_at && wake_at > WAKE_LEAST)
+			poke(&queue->wake_at, wake_at / 2);
+		return;
+	}
+	poke(&queue->short_runs, peek(&queue->short_runs) + 1);
+	if (peek(&queue->short_runs) < SHORT_RUNS)
+		return;
+	poke(&queue->short_runs, 0);
+	if (wake_at < WAKE_MOST)
+		poke(&queue->wake_at, 2 * wake_at);
+	atomic_store_explicit(&queue->resting, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&queue->stats.rests, 1, memory_order_relaxed);
+}
+
+void gsg_queue_catch_up(struct gsg_queue *queue)
+{
+	uint64_t target = atomic_load_explicit(&queue->tail, memory_order_acquire);
+
+	if (is_queue_thread || !is_behind(queue, target))
+		return;
+	atomic_fetch_add_explicit(&queue->stats.flushes, 1, memory_order_relaxed);
+	wait_until(queue, target);
+}
+
+void gsg_queue_flush(struct gsg_queue *queue)
+{
+	if (is_queue_thread)
+		return;
+	judge_run(queue);
+	gsg_queue_catch_up(queue);
+}
+
+void gsg_queue_close(struct gsg_queue *queue)
+{
+	gsb_lock_acquire(&queue->lock);
+	queue->closed = true;
+	gsb_lock_release(&queue->lock);
+	gsg_queue_flush(queue);
+}

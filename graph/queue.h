@@ -1,0 +1,106 @@
+/* The submission queue: packed records of work, and the one thread that runs them in the order in which they were put.
+ *
+ * Invariants: records run in the order of gsg_queue_put_end, each exactly once; when gsg_queue_flush returns, all
+ * records that were put before it was called have run. Whoever submits by another way flushes first, so that the order of
+ * the program is kept. One queue serves the whole process, whatever contexts and threads take part (H15).
+ *
+ * The thread spins for work for a while, then it parks. It is given work only where that pays (gsg_queue_wants): where
+ * records follow each other closely and without flushes between them. Waking a parked thread costs more than a launch, and a
+ * flush that finds one record has to wait for another processor.
+ *
+ * Knows nothing of CUDA: what a record means is the business of `run`. */
+#ifndef GSG_QUEUE_H
+#define GSG_QUEUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/base/lock.h"
+
+#define GSG_RECORD_ALIGN 16u
+#define GSG_RECORD_LIMIT 65536u /* bytes of the largest record */
+
+/* The start of every record; what follows belongs to its maker. */
+struct gsg_record {
+	uint32_t size_bytes; /* of the whole record */
+	uint32_t kind;	     /* for `run`; 0 is the queue's own */
+	uint64_t put_ticks;  /* when it was put: the processor's time-stamp counter */
+};
+
+/* Runs one record; called by the queue's thread only. */
+typedef void gsg_run_fn(void *user, const struct gsg_record *record);
+
+struct gsg_queue_options {
+	size_t ring_bytes;   /* a power of two, at least four of the largest records */
+	uint64_t spin_ns;    /* how long the thread looks for work before it parks */
+	uint64_t late_ticks; /* a record at the head that is left lying for longer is late; 0 = never */
+	bool eager;	     /* work is put whether that pays or not: for tests of those who use the queue */
+};
+
+/* What the queue did, for reports. */
+struct gsg_queue_stats {
+	_Atomic uint64_t records;
+	_Atomic uint64_t flushes; /* that had to wait */
+	_Atomic uint64_t flush_wait_ns;
+	_Atomic uint64_t full; /* a record waited for room */
+	_Atomic uint64_t wakes;
+	_Atomic uint64_t rests; /* flushes found too little queued, for a while nothing was put */
+	_Atomic uint64_t late;
+};
+
+struct gsg_queue {
+	gsg_run_fn *run;
+	void *user;
+	unsigned char *ring;
+	struct gsg_queue_options options;
+	struct gsb_lock lock; /* of those who put */
+	uint64_t put_bytes;   /* of the record between begin and end; under the lock */
+	bool closed;	      /* likewise */
+	struct gsg_queue_stats stats;
+
+	_Alignas(64) _Atomic uint64_t tail; /* bytes ever put */
+	_Atomic uint64_t run_ns;	    /* when a piece of work was last done directly */
+	_Atomic uint32_t run_length;	    /* pieces of work since the last flush, or the last pause while resting */
+	_Atomic uint32_t wake_at;	    /* run_length from which work is put again */
+	_Atomic uint32_t short_runs;	    /* flushes in a row that found too little */
+	_Atomic bool resting;		    /* nothing is put for the time being */
+
+	_Alignas(64) _Atomic uint64_t head; /* bytes ever run */
+	_Atomic uint32_t sleepers;	    /* that wait for head; they sleep on `ran` */
+	_Atomic uint32_t ran;
+	_Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
+	_Atomic bool starved;	 /* for good: the thread does not get the processor when it needs it (H19) */
+};
+
+/* Starts the thread, which blocks all signals. Not thread-safe. GS_OK, or GS_E_NO_HOST_MEMORY when there are no pages or
+ * no thread; then the queue must not be used. */
+int gsg_queue_start(struct gsg_queue *queue, gsg_run_fn *run, void *user, const struct gsg_queue_options *options);
+
+/* From now on nothing can be put; flushes. The thread stays, parked. */
+void gsg_queue_close(struct gsg_queue *queue);
+
+/* In the child of a fork, which has no thread: forgets what was put. */
+void gsg_queue_forget(struct gsg_queue *queue);
+
+/* Whether the next piece of work should be put; false: the caller flushes (which is cheap then) and does it itself. */
+bool gsg_queue_wants(struct gsg_queue *queue);
+
+/* Room for a record of so many bytes, all of them the caller's to fill but the header; waits while the ring is full. Nobody
+ * else puts until gsg_queue_put_end. NULL: the queue is closed. */
+struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint32_t kind, size_t size_bytes, uint64_t now_ticks);
+void gsg_queue_put_end(struct gsg_queue *queue);
+
+static inline bool gsg_queue_empty(const struct gsg_queue *queue)
+{
+	return atomic_load_explicit(&queue->head, memory_order_acquire) ==
+	       atomic_load_explicit(&queue->tail, memory_order_acquire);
+}
+
+/* Both return when all that had been put has run, and do nothing in the queue's own thread. Flush is for calls that are no
+ * work, catch_up for work that could not be put: only the first ends a run. */
+void gsg_queue_flush(struct gsg_queue *queue);
+void gsg_queue_catch_up(struct gsg_queue *queue);
+
+#endif

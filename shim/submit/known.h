@@ -1,0 +1,35 @@
+/* Launches that have succeeded, by everything that their success depended on (H18): only the like of them may be put off,
+ * because only of them it is known that the driver will not refuse them.
+ *
+ * Each thread has a table of its own, part of its counters' block (shim/core/counter.h), and learns alone: no lock. */
+#ifndef GS_SUBMIT_KNOWN_H
+#define GS_SUBMIT_KNOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/api/cuda.h"
+#include "shim/submit/params.h"
+
+/* No padding: compared as bytes. */
+struct gs_known_key {
+	uint64_t epoch; /* of all that may change behind the other fields; 0 is never current */
+	uint64_t context_id;
+	CUfunction function;
+	CUstream stream;
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;
+	uint32_t attribute_count;
+	uint64_t attributes; /* hash of their bytes */
+};
+
+/* The layout of the kernel's parameters; NULL: no such launch is known to succeed. */
+const struct gs_params *gs_known_find(const struct gs_known_key *key);
+
+/* A launch succeeded. */
+void gs_known_add(const struct gs_known_key *key, const struct gs_params *params);
+
+/* For the hash of attributes. */
+uint64_t gs_known_hash(const void *bytes, uint64_t size_bytes);
+
+#endif

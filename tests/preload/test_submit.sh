@@ -1,0 +1,64 @@
+#!/bin/bash
+# timeout 300
+# submit:thread: launches that are put off change nothing that the program sees (H3, H9, H15-H19), under every policy of
+# the simulated device; and they are put off.
+. "$TOP/tests/lib/tap.sh"
+. "$TOP/tests/preload/compare.sh"
+
+export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,submit_deadline_us:0,log:debug
+
+put_off() { # how many launches the last run put off
+	sed -n 's/^gpushim: \([0-9]*\) launches were put off.*/\1/p' "$folder/err" | grep . || echo 0
+}
+
+declare -A names=(
+	[chain]='a long chain of launches'
+	[turns]='two streams in turns, by events (H15)'
+	[legacy]='the legacy stream and a blocking one'
+	[refused]='a launch that is refused is refused at once (H18)'
+	[params]='parameters belong to the program again when the launch returns'
+	[memory]='memory is freed, unmapped and used again (H3)'
+	[callbacks]='host functions and copies between launches'
+	[threads]='several threads on one stream'
+	[capture]='captures of the program (H9)'
+	[streams]='streams end with work queued (H6)'
+	[times]='times between events'
+	[forks]='a fork with work queued (H33)'
+	[exits]='the program ends with work queued'
+	[exits_busy]='the program ends while a thread launches'
+	[attribute]='an attribute of the kernel changes (H18)'
+)
+count=0
+for case in "${!names[@]}"; do
+	for policy in late random; do
+		same "${names[$case]}, $policy" --policy $policy "$programs/rt_submit" $case
+	done
+	count=$((count + $(put_off)))
+done
+ok "of these $count launches were put off" test $count -gt 2000
+same 'the host watches mapped memory and makes no call (H19)' --policy in-order "$programs/rt_submit" spin
+ok 'there too' test "$(put_off)" -gt 0
+same 'two devices (H15)' --devices 2 "$programs/rt_submit" devices
+ok 'there too' test "$(put_off)" -gt 0
+same 'per-thread default streams (H16)' "$programs/rt_submit" per_thread
+is 'are left alone' "$(put_off)" 0
+
+for seed in 1 2 3; do
+	same "a random program, seed $seed" --seed $seed --policy random "$programs/rt_mix" $seed 3000
+	same "with graphs, seed $seed" --seed $seed --policy random "$programs/rt_graph" $seed 300
+done
+
+export SIM_FAULT=cuLaunchKernelEx:100:700
+sim "$programs/rt_submit" chain
+unset SIM_FAULT
+is 'an error of a launch that was put off ends the program at a later call' "$status" 9
+
+quiet() { # quiet VARIABLE=VALUE..: runs the chain with these
+	rm -f "$folder"/gpushim.*
+	(cd "$folder" && env "$@" timeout 120 "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_submit" chain >out 2>err)
+	put_off
+}
+is 'not under CUDA_LAUNCH_BLOCKING' "$(quiet CUDA_LAUNCH_BLOCKING=1)" 0
+is 'nor where a tool is injected (H22)' "$(quiet CUDA_INJECTION64_PATH=/nowhere.so)" 0
+is 'nor with one processor (H19)' "$(cd "$folder" && taskset -c 0 "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_submit" chain 2>&1 | sed -n 's/.*does nothing here: //p')" 'the process has one processor'
+done_testing

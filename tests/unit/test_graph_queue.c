@@ -1,0 +1,216 @@
+/* The submission queue: the order of records, their content, flushes, sleeping and waking, and when it asks for none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "graph/queue.h"
+#include "shim/base/err.h"
+#include "shim/base/os.h"
+
+enum { THREADS = 4, RECORDS = 20000, RING_BYTES = 512 << 10, LARGEST = 32768 };
+
+struct piece {
+	struct gsg_record head;
+	uint32_t thread, number, bytes;
+	unsigned char content[];
+};
+
+static struct gsg_queue *queue; /* one a test: its thread lives on */
+static uint32_t next_number[THREADS];
+static unsigned wrong;
+static _Atomic uint32_t ran;
+static _Atomic int gate; /* records wait while it is closed */
+
+static unsigned char content_of(uint32_t thread, uint32_t number, uint32_t at)
+{
+	return (unsigned char)(thread * 31 + number * 7 + at);
+}
+
+static void check(void *user, const struct gsg_record *record)
+{
+	const struct piece *piece = (const struct piece *)record;
+
+	assert_ptr_equal(user, next_number);
+	while (atomic_load(&gate) != 0)
+		gsb_os_nap();
+	wrong += record->kind != 1 + piece->thread || piece->number != next_number[piece->thread]++;
+	for (uint32_t i = 0; i < piece->bytes; i++)
+		wrong += piece->content[i] != content_of(piece->thread, piece->number, i);
+	atomic_fetch_add(&ran, 1);
+}
+
+static bool put(uint32_t thread, uint32_t number, uint32_t bytes)
+{
+	struct piece *piece =
+		(struct piece *)gsg_queue_put_begin(queue, 1 + thread, sizeof(*piece) + bytes, __builtin_ia32_rdtsc());
+
+	if (piece == NULL)
+		return false;
+	piece->thread = thread;
+	piece->number = number;
+	piece->bytes = bytes;
+	for (uint32_t i = 0; i < bytes; i++)
+		piece->content[i] = content_of(thread, number, i);
+	gsg_queue_put_end(queue);
+	return true;
+}
+
+static int start(void **state)
+{
+	static struct gsg_queue queues[16];
+	static unsigned used;
+	const struct gsg_queue_options options = {.ring_bytes = RING_BYTES, .spin_ns = 20000};
+
+	(void)state;
+	queue = &queues[used++];
+	memset(next_number, 0, sizeof(next_number));
+	wrong = 0;
+	atomic_store(&ran, 0);
+	atomic_store(&gate, 0);
+	return gsg_queue_start(queue, check, next_number, &options) == GS_OK ? 0 : -1;
+}
+
+static uint32_t size_of(uint32_t number)
+{
+	return number % 251 == 0 ? LARGEST : number % 97;
+}
+
+static void *put_many(void *argument)
+{
+	uint32_t thread = (uint32_t)(uintptr_t)argument;
+
+	for (uint32_t i = 0; i < RECORDS; i++) {
+		assert_true(put(thread, i, size_of(i)));
+		if (i % 1000 == 999)
+			gsg_queue_flush(queue);
+	}
+	return NULL;
+}
+
+/* Each thread's records in its order, whole, none lost and none twice; the ring is wound round many times. */
+static void test_order(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, put_many, (void *)i), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), THREADS * RECORDS);
+	assert_int_equal(wrong, 0);
+	assert_true(gsg_queue_empty(queue));
+	assert_int_equal(queue->stats.records, THREADS * RECORDS);
+}
+
+/* A flush returns when what was put before it has run, whether the thread is awake or parked. */
+static void test_flush(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++) {
+		if (i % 50 == 49)
+			while (atomic_load(&queue->parked) == 0)
+				gsb_os_nap();
+		assert_true(put(0, i, 0));
+		gsg_queue_flush(queue);
+		assert_int_equal(atomic_load(&ran), i + 1);
+	}
+	assert_true(queue->stats.wakes >= 4);
+	assert_int_equal(wrong, 0);
+}
+
+static void *put_until_full(void *unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < 64; i++)
+		assert_true(put(0, i, LARGEST));
+	return NULL;
+}
+
+/* Who puts into a full ring waits for room, and goes on when there is some. */
+static void test_full(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	atomic_store(&gate, 1);
+	assert_int_equal(pthread_create(&thread, NULL, put_until_full, NULL), 0);
+	while (queue->stats.full == 0)
+		gsb_os_nap();
+	assert_int_equal(atomic_load(&ran), 0);
+	atomic_store(&gate, 0);
+	pthread_join(thread, NULL);
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), 64);
+	assert_int_equal(wrong, 0);
+}
+
+/* A program that flushes after each piece of work is left alone: nothing of it is put. One that does not is served. */
+static void test_wants(void **state)
+{
+	unsigned wanted = 0;
+
+	(void)state;
+	queue->options.spin_ns = 10000000000u; /* no pause is a long one */
+	assert_true(put(0, 0, 0));
+	gsg_queue_flush(queue);
+	for (unsigned i = 0; i < 1000; i++) {
+		wanted += gsg_queue_wants(queue);
+		gsg_queue_flush(queue);
+	}
+	assert_int_equal(wanted, 0);
+	for (unsigned i = 0; !gsg_queue_wants(queue); i++)
+		assert_true(i < 1000000);
+	assert_true(put(0, 1, 0));
+	gsg_queue_flush(queue);
+	for (unsigned i = 2; gsg_queue_wants(queue); i++) {
+		assert_true(i < 1000);
+		assert_true(put(0, i, 0));
+		gsg_queue_flush(queue);
+	}
+	assert_true(queue->stats.rests > 0);
+	assert_int_equal(wrong, 0);
+}
+
+/* A thread that comes late again and again is not asked any more (H19). */
+static void test_starved(void **state)
+{
+	(void)state;
+	queue->options.late_ticks = 1; /* nobody is that quick */
+	for (uint32_t i = 0; i < 100; i++)
+		assert_true(put(0, i, 0));
+	gsg_queue_flush(queue);
+	for (unsigned i = 0; i < 10000; i++)
+		assert_false(gsg_queue_wants(queue));
+	assert_int_equal(atomic_load(&ran), 100);
+}
+
+static void test_close(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		assert_true(put(0, i, 0));
+	gsg_queue_close(queue);
+	assert_int_equal(atomic_load(&ran), 10);
+	assert_false(put(0, 10, 0));
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
+		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start),
+		cmocka_unit_test_setup(test_starved, start), cmocka_unit_test_setup(test_close, start),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("graph queue", tests, NULL, NULL);
+}
