@@ -1,5 +1,4 @@
 /* Allocating: the fast path. What is not free for the request yet is reclaim.c's business. */
-#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/reclaim.h"
 #include "shim/base/err.h"
@@ -20,7 +19,7 @@ static uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
 	return gsa_round_up(size_bytes, GSA_ROUND_BYTES);
 }
 
-/* The lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused, also where a lane is to serve it. */
+/* The lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused. */
 static int serve_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_want *want,
 		      struct gsa_block **ret_block)
 {
@@ -35,11 +34,7 @@ static int serve_held(struct gsa *allocator, const struct gsa_request *request, 
 		return GS_E_NOT_FOUND;
 	want->size_bytes = round_size(allocator, request->size_bytes);
 	want->pool = want->size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
-	if (!gsb_lock_try(&allocator->lock)) {
-		if (gsa_lane_met(allocator, request))
-			return GS_E_NOT_FOUND;
-		gsb_lock_acquire(&allocator->lock);
-	}
+	gsb_lock_acquire(&allocator->lock);
 	error = gsa_live_take(allocator, want, ret_block);
 	if (error == GS_OK)
 		allocator->stats.hits++;
@@ -52,10 +47,8 @@ int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, str
 {
 	struct gsa_block *block;
 	struct gsa_want want;
-	int error;
+	int error = serve_held(allocator, request, &want, &block);
 
-	allocator = gsa_lane_for(allocator, request);
-	error = serve_held(allocator, request, &want, &block);
 	if (error != GS_OK)
 		return error;
 	*ret_note = gsa_live_note(block);
@@ -63,17 +56,7 @@ int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, str
 	return GS_OK;
 }
 
-/* Plain memory has addresses of the driver's choice, and is not for lanes. */
-static struct gsa_request lane_request(const struct gsa_request *request)
-{
-	struct gsa_request lasting = *request;
-
-	lasting.lasting = true;
-	return lasting;
-}
-
-/* Without lanes. */
-static int alloc_own(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
 {
 	struct gsa_block *block;
 	struct gsa_want want;
@@ -85,37 +68,6 @@ static int alloc_own(struct gsa *allocator, const struct gsa_request *request, s
 	}
 	if (error == GS_E_NOT_FOUND)
 		error = gsa_reclaim_serve(allocator, &want, ret_block);
-	return error;
-}
-
-/* Nowhere but in lanes is memory left: all they can give back, then what lies between blocks of theirs. */
-static int alloc_at_last(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
-{
-	struct gsa_request lasting = lane_request(request);
-	int error = GS_E_NO_MEMORY;
-
-	if (gsa_lanes_give_back(allocator) > 0)
-		error = alloc_own(allocator, request, ret_block);
-	if (error != GS_E_NO_MEMORY || !gsa_lane_serves(request))
-		return error;
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		if (alloc_own(gsa_lane(allocator, index), &lasting, ret_block) == GS_OK)
-			return GS_OK;
-	return error;
-}
-
-int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
-{
-	struct gsa *lane = gsa_lane_make(allocator, request);
-	struct gsa_request lasting = lane_request(request);
-	int error = GS_E_NO_MEMORY;
-
-	if (lane != allocator)
-		error = alloc_own(lane, &lasting, ret_block);
-	if (error != GS_OK)
-		error = alloc_own(allocator, request, ret_block);
-	if (error == GS_E_NO_MEMORY)
-		error = alloc_at_last(allocator, request, ret_block);
 	if (error == GS_E_NO_MEMORY && !request->again) {
 		gsb_lock_acquire(&allocator->lock);
 		allocator->stats.out_of_memory++;

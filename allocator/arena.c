@@ -2,7 +2,6 @@
 #include "allocator/arena.h"
 
 #include "allocator/block.h"
-#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/starts.h"
 #include "shim/base/err.h"
@@ -126,7 +125,6 @@ bool gsa_reserves(struct gsa *allocator, uint64_t address)
 {
 	bool reserves;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	reserves = gsa_held(allocator)->arena_address != 0 &&
 		   address - allocator->arena_address < allocator->options.arena_bytes;
@@ -164,8 +162,6 @@ int gsa_access_changed(struct gsa *allocator)
 	     segment = segment->next_stitched)
 		error = allocator->ops.set_access(allocator->device, segment->address, segment->whole_bytes);
 	gsb_lock_release(&allocator->grow_lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator) && error == GS_OK; index++)
-		error = gsa_access_changed(gsa_lane(allocator, index));
 	return error;
 }
 
@@ -216,7 +212,6 @@ size_t gsa_block_handles(struct gsa *allocator, uint64_t address, struct gsa_han
 	struct gsa_block *block;
 	size_t count = 0;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED) {

@@ -1,6 +1,5 @@
 /* Walks everything and asserts every equation of types.h. */
 #include "allocator/bins.h"
-#include "allocator/lane.h"
 #include "allocator/starts.h"
 #include "allocator/types.h"
 #include "shim/base/assert.h"
@@ -251,21 +250,6 @@ static void check_stats(const struct gsa_stats *stats, const struct totals *tota
 #undef CHECK_PEAK
 }
 
-/* All its blocks lie in its arena. */
-static void check_lane(struct gsa *lane)
-{
-	const struct gsa_segment *segment;
-
-	gsb_assert(lane->is_lane && gsa_lane_count(lane) == 0);
-	gsb_lock_acquire(&lane->lock);
-	gsb_assert(lane->stitched == NULL);
-	for (uint64_t at = 0; (segment = gsa_map_ceiling(&lane->segments, at)) != NULL;
-	     at = segment->address + GSA_MAP_UNIT_BYTES)
-		gsb_assert(segment->kind == GSA_SEGMENT_EXPANDABLE);
-	gsb_lock_release(&lane->lock);
-	gsa_check(lane);
-}
-
 void gsa_check(struct gsa *allocator)
 {
 	struct totals totals = {0};
@@ -290,6 +274,4 @@ void gsa_check(struct gsa *allocator)
 	check_stats(&allocator->stats, &totals);
 	gsb_lock_release(&allocator->lock);
 	gsb_lock_release(&allocator->grow_lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		check_lane(gsa_lane(allocator, index));
 }

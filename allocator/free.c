@@ -1,7 +1,6 @@
 /* Freeing, and the news by which freed memory becomes idle. Nothing here can fail for lack of anything. */
 #include "allocator/block.h"
 #include "allocator/fence.h"
-#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/segment.h"
@@ -58,7 +57,6 @@ int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stre
 	struct gsa_block *block;
 	int error = GS_E_NOT_FOUND;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->address == address && !block->segment->exact && !block->shared &&
@@ -79,7 +77,6 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	bool exact, elsewhere;
 	int error;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block == NULL || block->address != address) {
@@ -115,12 +112,8 @@ uint64_t gsa_free_serial(struct gsa *allocator)
 	uint64_t serial;
 
 	gsb_lock_acquire(&allocator->lock);
-	if (gsa_lane_count(allocator) > 0)
-		allocator->free_serial++; /* lanes tell by it what was meant */
 	serial = gsa_held(allocator)->free_serial;
 	gsb_lock_release(&allocator->lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_lane_mark(gsa_lane(allocator, index), serial);
 	return serial;
 }
 
@@ -130,8 +123,6 @@ void gsa_device_idle(struct gsa *allocator, uint64_t before)
 	gsa_tags_idle(allocator, before);
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_device_idle(gsa_lane(allocator, index), gsa_lane_serial(gsa_lane(allocator, index), before));
 }
 
 void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
@@ -144,16 +135,11 @@ void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 		gsa_tag_idle(allocator, tag, before);
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_stream_idle(gsa_lane(allocator, index), stream_id,
-				gsa_lane_serial(gsa_lane(allocator, index), before));
 }
 
 void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream)
 {
 	gsa_fences_stream_ending(allocator, stream->id);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_fences_stream_ending(gsa_lane(allocator, index), stream->id);
 }
 
 /* Plain segments die with the context: they leave the books and come back as a list through queue_next. */
@@ -235,7 +221,5 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)
 		gsb_slab_give(&allocator->block_slab, block);
 		gsb_lock_release(&allocator->lock);
 	}
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		live_count += gsa_owner_gone(gsa_lane(allocator, index), owner);
 	return live_count;
 }

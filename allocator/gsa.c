@@ -2,7 +2,6 @@
 #include "allocator/gsa.h"
 
 #include "allocator/arena.h"
-#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/stitch.h"
@@ -44,9 +43,6 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 
 void gsa_fini(struct gsa *allocator)
 {
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_fini(gsa_lane(allocator, index));
-	atomic_store(&allocator->lanes.count, 0);
 	gsa_device_idle(allocator, UINT64_MAX);
 	gsa_plain_fini(allocator);
 	gsa_stitch_fini(allocator);
@@ -84,6 +80,4 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
 		}
 	}
 	gsb_lock_release(&allocator->lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_walk(gsa_lane(allocator, index), visitor);
 }

@@ -24,12 +24,6 @@
 
 struct gsa;
 
-enum gsa_lanes_use {
-	GSA_LANES_NEVER,
-	GSA_LANES_MET, /* of streams whose threads meet at the lock */
-	GSA_LANES_ALWAYS
-};
-
 /* Fixed at gsa_init; shim/core/conf.c has the table that users see. */
 struct gsa_options {
 	uint64_t arena_bytes;        /* addresses to reserve for the arena */
@@ -38,7 +32,6 @@ struct gsa_options {
 	bool use_vmm;                /* false: every segment is a plain driver allocation, cached whole */
 	bool expandable;             /* false: a fixed segment a growth, one handle each */
 	bool runs_ahead;             /* gsa_ran_ahead is never so */
-	enum gsa_lanes_use lanes;    /* for small blocks of streams, only without a limit: allocator/lane.h */
 
 	/* As PyTorch's settings of these names; 0: off. */
 	uint64_t max_split_bytes;     /* fixed segments: larger blocks are not cut; rounded up to the granularity */
@@ -174,8 +167,7 @@ bool gsa_wait(struct gsa *allocator);
 /* Runs set_access again over everything mapped: after a peer was given access. */
 int gsa_access_changed(struct gsa *allocator);
 
-/* Figures now, and the highest since the last reset; one row each, so struct, reset and JSON cannot drift. Where there are
- * lanes the highest of each are added up, which is no less than the highest of all at once. */
+/* Figures now, and the highest since the last reset; one row each, so struct, reset and JSON cannot drift. */
 #define GSA_GAUGES(X)                                                                                                  \
 	X(allocated_bytes, "live blocks, as asked for")                                                                \
 	X(allocated_legacy_bytes, "of these, from cudaMalloc and its kin")                                             \
@@ -240,9 +232,8 @@ enum gsa_segment_kind {
 	GSA_SEGMENT_STITCHED /* visited as a fixed one */
 };
 
-/* Visits a consistent state, segments in address order and each segment's blocks in address order; after that,
- * likewise, each lane. The callbacks run with the ALLOCATOR lock held: they must not call the allocator, the driver
- * or anything that takes a lower lock. */
+/* Visits a consistent state, segments in address order and each segment's blocks in address order. The callbacks run
+ * with the ALLOCATOR lock held: they must not call the allocator, the driver or anything that takes a lower lock. */
 struct gsa_visitor {
 	/* size_bytes: mapped bytes, the sum of the segment's blocks. Segments without any are not visited. */
 	void (*segment)(void *user, enum gsa_segment_kind kind, uint64_t address, uint64_t size_bytes);

@@ -2,7 +2,6 @@
 #include "allocator/live.h"
 
 #include "allocator/fit.h"
-#include "allocator/lane.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
 #include "shim/base/assert.h"
@@ -123,7 +122,6 @@ int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret
 {
 	struct gsa_block *block;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL)
@@ -137,7 +135,6 @@ bool gsa_holds(struct gsa *allocator, uint64_t address)
 	struct gsa_block *block;
 	bool holds;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = block_at(allocator, address);
 	holds = block != NULL && block->state != GSA_BLOCK_UNMAPPED;

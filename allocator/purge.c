@@ -4,9 +4,7 @@
  * takes any block of the free ones, and what it never needs at once is too much. Small looks make up an age, so that
  * where memory is low a second of them is enough. */
 #include "allocator/fence.h"
-#include "allocator/lane.h"
 #include "allocator/reclaim.h"
-#include "allocator/stats.h"
 
 #define LOOK_NS 1000000000ull
 
@@ -42,7 +40,7 @@ static uint64_t judge(struct gsa *allocator, uint64_t age_ns, bool low)
 	return unwanted_bytes;
 }
 
-static uint64_t purge_own(struct gsa *allocator, uint64_t age_ns, bool low)
+uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low)
 {
 	uint64_t unwanted_bytes, idle_bytes;
 	struct gsa_stats stats;
@@ -53,16 +51,7 @@ static uint64_t purge_own(struct gsa *allocator, uint64_t age_ns, bool low)
 	if (unwanted_bytes == 0)
 		return 0;
 	gsa_fences_gather(allocator, 0);
-	gsa_stats_own(allocator, &stats);
+	gsa_stats_read(allocator, &stats);
 	idle_bytes = stats.idle_bytes.now;
 	return gsa_reclaim_trim(allocator, idle_bytes > unwanted_bytes ? idle_bytes - unwanted_bytes : 0);
-}
-
-uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low)
-{
-	uint64_t given_bytes = purge_own(allocator, age_ns, low);
-
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		given_bytes += purge_own(gsa_lane(allocator, index), age_ns, low);
-	return given_bytes;
 }

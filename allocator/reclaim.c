@@ -15,11 +15,9 @@
 #include "allocator/evict.h"
 #include "allocator/fence.h"
 #include "allocator/grow.h"
-#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/share.h"
-#include "allocator/stats.h"
 #include "allocator/stitch.h"
 #include "shim/base/err.h"
 
@@ -58,7 +56,7 @@ static uint64_t read_idle(struct gsa *allocator)
 {
 	struct gsa_stats stats;
 
-	gsa_stats_own(allocator, &stats);
+	gsa_stats_read(allocator, &stats);
 	return stats.idle_bytes.now;
 }
 
@@ -95,7 +93,7 @@ static void collect(struct gsa *allocator, const struct gsa_want *want)
 
 	if (most_bytes == 0)
 		return;
-	gsa_stats_own(allocator, &stats);
+	gsa_stats_read(allocator, &stats);
 	held_bytes = stats.reserved_bytes.now + gsa_round_up(want->size_bytes, allocator->options.granularity_bytes);
 	idle_bytes = stats.idle_bytes.now;
 	if (held_bytes > most_bytes && idle_bytes > 0)
@@ -108,7 +106,7 @@ static bool worth_waiting(struct gsa *allocator, uint64_t size_bytes)
 {
 	struct gsa_stats stats;
 
-	gsa_stats_own(allocator, &stats);
+	gsa_stats_read(allocator, &stats);
 	if (size_bytes > allocator->options.granularity_bytes)
 		size_bytes = allocator->options.granularity_bytes;
 	return stats.pending_bytes.now >= size_bytes;
@@ -118,7 +116,7 @@ static bool pending_may_do(struct gsa *allocator, const struct gsa_want *want)
 {
 	struct gsa_stats stats;
 
-	gsa_stats_own(allocator, &stats);
+	gsa_stats_read(allocator, &stats);
 	return stats.pending_bytes.now >= want->size_bytes;
 }
 
@@ -194,7 +192,7 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 	error = serve_by_trimming(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY && wait_for_more(allocator, want->size_bytes))
 		error = serve_by_trimming(allocator, want, ret_info);
-	if (error == GS_E_NO_MEMORY && want->pool == GSA_POOL_SMALL && !allocator->is_lane)
+	if (error == GS_E_NO_MEMORY && want->pool == GSA_POOL_SMALL)
 		error = serve_from_large(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY)
 		error = serve_plain_instead(allocator, want, ret_info);
@@ -206,18 +204,12 @@ bool gsa_wait(struct gsa *allocator)
 	bool waited = gsa_fences_wait(allocator);
 
 	gsa_stitch_learn(allocator, true);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		waited &= gsa_wait(gsa_lane(allocator, index));
 	return waited;
 }
 
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
-	uint64_t given_bytes = 0;
-
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		given_bytes += gsa_trim(gsa_lane(allocator, index), 0);
 	gsa_fences_gather(allocator, 0);
 	gsa_share_sweep(allocator);
-	return given_bytes + gsa_reclaim_trim(allocator, keep_bytes);
+	return gsa_reclaim_trim(allocator, keep_bytes);
 }

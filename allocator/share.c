@@ -3,7 +3,6 @@
 
 #include "allocator/block.h"
 #include "allocator/evict.h"
-#include "allocator/lane.h"
 #include "allocator/live.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
@@ -14,7 +13,6 @@ int gsa_share(struct gsa *allocator, uint64_t address)
 {
 	struct gsa_block *block;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_PLAIN)
@@ -30,7 +28,6 @@ int gsa_hold(struct gsa *allocator, uint64_t address)
 	struct gsa_block *block;
 	struct gsa_handle *handle = NULL;
 
-	allocator = gsa_lane_at(allocator, address);
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED)
@@ -212,7 +209,7 @@ bool gsa_share_all_done(struct gsa *allocator, bool wait)
 	return done;
 }
 
-static void sweep_own(struct gsa *allocator)
+void gsa_share_sweep(struct gsa *allocator)
 {
 	struct gsa_handle *handle;
 	enum gsa_pool pool;
@@ -232,11 +229,4 @@ static void sweep_own(struct gsa *allocator)
 		;
 	gsb_lock_release(&allocator->lock);
 	gsb_lock_release(&allocator->grow_lock);
-}
-
-void gsa_share_sweep(struct gsa *allocator)
-{
-	sweep_own(allocator);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		sweep_own(gsa_lane(allocator, index));
 }

@@ -1,7 +1,6 @@
 /* See stats.h and gsa.h. */
 #include "allocator/stats.h"
 
-#include "allocator/lane.h"
 #include "shim/base/assert.h"
 
 static inline void gauge_move(struct gsa_gauge *gauge, bool enter, uint64_t amount)
@@ -66,39 +65,11 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 	move(&allocator->stats, block, false);
 }
 
-void gsa_stats_own(struct gsa *allocator, struct gsa_stats *ret_stats)
+void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)
 {
 	gsb_lock_acquire(&allocator->lock);
 	*ret_stats = gsa_held(allocator)->stats;
 	gsb_lock_release(&allocator->lock);
-}
-
-static void gauge_add(struct gsa_gauge *sum, const struct gsa_gauge *gauge)
-{
-	sum->now += gauge->now;
-	sum->peak += gauge->peak;
-}
-
-static void add(struct gsa_stats *sum, const struct gsa_stats *stats)
-{
-#define ADD_GAUGE(name, text) gauge_add(&sum->name, &stats->name);
-	GSA_GAUGES(ADD_GAUGE)
-#undef ADD_GAUGE
-	gauge_add(&sum->pool_bytes, &stats->pool_bytes);
-#define ADD_COUNTER(name, text) sum->name += stats->name;
-	GSA_COUNTERS(ADD_COUNTER)
-#undef ADD_COUNTER
-}
-
-void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)
-{
-	gsa_stats_own(allocator, ret_stats);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++) {
-		struct gsa_stats stats;
-
-		gsa_stats_own(gsa_lane(allocator, index), &stats);
-		add(ret_stats, &stats);
-	}
 }
 
 void gsa_stats_reset_peak(struct gsa *allocator)
@@ -109,8 +80,6 @@ void gsa_stats_reset_peak(struct gsa *allocator)
 #undef RESET_PEAK
 	gsa_held(allocator)->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
 	gsb_lock_release(&allocator->lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_stats_reset_peak(gsa_lane(allocator, index));
 }
 
 void gsa_stats_reset_pool_used(struct gsa *allocator)
@@ -118,8 +87,6 @@ void gsa_stats_reset_pool_used(struct gsa *allocator)
 	gsb_lock_acquire(&allocator->lock);
 	gsa_held(allocator)->stats.allocated_async_bytes.peak = allocator->stats.allocated_async_bytes.now;
 	gsb_lock_release(&allocator->lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_stats_reset_pool_used(gsa_lane(allocator, index));
 }
 
 void gsa_stats_reset_pool_held(struct gsa *allocator)
@@ -127,6 +94,4 @@ void gsa_stats_reset_pool_held(struct gsa *allocator)
 	gsb_lock_acquire(&allocator->lock);
 	gsa_held(allocator)->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
 	gsb_lock_release(&allocator->lock);
-	for (unsigned index = 0; index < gsa_lane_count(allocator); index++)
-		gsa_stats_reset_pool_held(gsa_lane(allocator, index));
 }

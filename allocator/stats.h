@@ -11,7 +11,4 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block);
 /* So much entered as free: PENDING, IDLE, or UNMAPPED, which is not counted. */
 void gsa_stats_enter_free(struct gsa *allocator, enum gsa_block_state state, uint64_t size_bytes);
 
-/* As gsa_stats_read, without the lanes. */
-void gsa_stats_own(struct gsa *allocator, struct gsa_stats *ret_stats);
-
 #endif

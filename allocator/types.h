@@ -32,8 +32,6 @@
 #ifndef GSA_TYPES_H
 #define GSA_TYPES_H
 
-#include <limits.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -111,18 +109,6 @@
 
 /* max_split: a block that is not cut serves a request that wastes less than this of it. */
 #define GSA_SPLIT_WASTE_BYTES (20ull << 20)
-
-/* A stream has a lane once so many of its requests have found the lock held in so short a time (lane.h): to wait so often
- * costs more than a hundredth of it. Streams share slots by their ids, and lanes beyond these. */
-#define GSA_LANE_MEETINGS 64u
-#define GSA_LANE_NS 10000000ull
-#define GSA_LANE_SLOTS 256u
-#define GSA_LANES 16u
-#define GSA_LANE_NONE 0u /* in a slot; else the lane's index + 1 */
-#define GSA_LANE_COMING UINT_MAX
-
-/* Serials of gsa_free_serial that a lane remembers: of as many threads that wait at a time. */
-#define GSA_LANE_MARKS 64u
 
 /* Kinds of memory that are never mixed. The blocks of the first two are cut and merged; plain ones stay whole. */
 enum gsa_pool { GSA_POOL_LARGE, GSA_POOL_SMALL, GSA_POOL_PLAIN, GSA_POOL_COUNT };
@@ -238,36 +224,11 @@ struct gsa_fence {
 	uint64_t round;		/* last round of polling that looked here */
 };
 
-struct gsa_lane_mark {
-	uint64_t told;   /* by gsa_free_serial, which never tells the same twice */
-	uint64_t serial; /* the lane's at that time */
-};
-
-/* Read without a lock; the first two change with the allocator's lock held. A lane that counts never changes. */
-struct gsa_lanes {
-	_Atomic unsigned count;
-	struct gsa_lane {
-		struct gsa *allocator;
-		uint64_t address; /* of its arena */
-		uint64_t size_bytes;
-	} lane[GSA_LANES];
-	_Atomic unsigned next; /* for the next stream, modulo GSA_LANES */
-	_Atomic bool refused;  /* none could be made: no more */
-	struct gsa_lane_slot {
-		_Atomic unsigned lane;
-		_Atomic unsigned meetings; /* since */
-		_Atomic uint64_t since_ns;
-	} slots[GSA_LANE_SLOTS];
-};
-
 struct gsa {
 	struct gsa_ops ops; /* fixed at init, as are device and options */
 	void *device;
 	struct gsa_options options;
 	uint64_t start_ns;
-	bool is_lane;
-
-	struct gsa_lanes lanes;
 
 	struct gsb_lock grow_lock;
 
@@ -302,8 +263,6 @@ struct gsa {
 	uint64_t round;
 	uint64_t alloc_serial;
 	uint64_t free_serial;
-	struct gsa_lane_mark marks[GSA_LANE_MARKS]; /* of a lane */
-	unsigned mark_next;
 	struct gsa_stats stats;
 
 	/* Pending and idle bytes, for gsa_purge: the least since the last look, and since age_since_ns up to that look. */

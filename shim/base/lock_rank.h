@@ -13,10 +13,9 @@
  * CONTEXT     The list of devices and contexts of shim/core/device.c. Not held across driver calls.
  * SNAPSHOT    One snapshot is written at a time. Held while walking and writing; so it is the lowest of the locks
  *             that a walk needs, and no allocation path takes it.
- * GROW        Serialises the growing and trimming of one allocator (one per device, and its lanes: no two of them are held
- *             at once). Held across cuMemCreate, Map, SetAccess, Unmap and Release, none of which waits for the GPU. Never
- *             taken on a free path.
- * ALLOCATOR   All state of one allocator (likewise). Held for short, bounded work only; no driver call at all.
+ * GROW        Serialises the growing and trimming of one allocator (one per device). Held across cuMemCreate, Map,
+ *             SetAccess, Unmap and Release, none of which waits for the GPU. Never taken on a free path.
+ * ALLOCATOR   All state of one allocator (one per device). Held for short, bounded work only; no driver call at all.
  * LIVE        The table of tracked addresses (shim/watch/live.c). Leaf.
  * RING        The event ring where it is not lock-free. Leaf.
  * QUEUE       Who puts work into the submission queue (graph/queue.c). Held while waiting for room there. Leaf, except that it

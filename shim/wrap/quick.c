@@ -139,12 +139,9 @@ quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream han
 	return NULL;
 }
 
-/* What is looked at of a call that was answered. */
-static inline __attribute__((always_inline)) void driver_call(struct gs_call *call, enum gs_fn fn, const void *caller)
+static inline struct gs_call driver_call(enum gs_fn fn, const void *caller)
 {
-	call->fn = fn;
-	call->caller = caller;
-	call->start_ticks = gs_call_timed ? gs_ticks() : 0;
+	return (struct gs_call){.fn = fn, .caller = caller, .start_ticks = gs_call_timed ? gs_ticks() : 0};
 }
 
 static inline uint64_t time_of(const struct gs_call *call)
@@ -196,7 +193,7 @@ bool gs_quick_cudaMalloc(const struct gs_runtime *real, const void *caller, void
 
 	if (devPtr == NULL || size == 0 || (route = quick_begin(real, GS_QUICK_cudaMalloc, NO_STREAM)) == NULL)
 		return false;
-	driver_call(&call, GS_FN_cuMemAlloc_v2, caller);
+	call = driver_call(GS_FN_cuMemAlloc_v2, caller);
 	if (!gs_torch_is_caller(caller)) {
 		struct gsa_request request = {
 			.size_bytes = size,
@@ -219,7 +216,7 @@ bool gs_quick_cudaFree(const struct gs_runtime *real, const void *caller, void *
 
 	if (devPtr == NULL || (route = quick_begin(real, GS_QUICK_cudaFree, NO_STREAM)) == NULL)
 		return false;
-	driver_call(&call, GS_FN_cuMemFree_v2, caller);
+	call = driver_call(GS_FN_cuMemFree_v2, caller);
 	return quick_end(&call, GS_FN_cudaFree,
 			 !gs_memory_free_waits() && free_held(route, &call, devPtr, NULL));
 }
@@ -240,7 +237,7 @@ static inline bool malloc_async(const struct gs_runtime *real, const void *calle
 	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaMallocAsync_ptsz : GS_QUICK_cudaMallocAsync,
 				 default_or(hStream, per_thread))) == NULL)
 		return false;
-	driver_call(&call, per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync, caller);
+	call = driver_call(per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync, caller);
 
 	struct gsa_request request = {
 		.size_bytes = size,
@@ -268,7 +265,7 @@ static inline bool free_async(const struct gs_runtime *real, const void *caller,
 	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaFreeAsync_ptsz : GS_QUICK_cudaFreeAsync,
 				 default_or(hStream, per_thread))) == NULL)
 		return false;
-	driver_call(&call, per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync, caller);
+	call = driver_call(per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync, caller);
 	return quick_end(&call, per_thread ? GS_FN_cudaFreeAsync_ptsz : GS_FN_cudaFreeAsync,
 			 free_held(route, &call, devPtr, &route->stream));
 }

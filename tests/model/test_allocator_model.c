@@ -222,23 +222,12 @@ static void release(struct model *model)
 	*live = model->live[--model->live_count];
 }
 
-/* Between the end of a wait and the news of it: what is freed then is not idle by it, and others begin to wait. */
-static void go_on(struct model *model)
-{
-	for (unsigned i = draw(model, 4); i > 0; i--) {
-		fake_submit(model->fake, 1 + draw(model, STREAMS - 1));
-		release(model);
-		gsa_free_serial(model->allocator);
-	}
-}
-
 static void wait_for_device(struct model *model)
 {
 	uint64_t before = gsa_free_serial(model->allocator);
 
 	for (uint64_t id = 1; id < STREAMS; id++)
 		fake_finish(model->fake, id);
-	go_on(model);
 	gsa_device_idle(model->allocator, before);
 }
 
@@ -248,7 +237,6 @@ static void wait_for_stream(struct model *model)
 	uint64_t id = 1 + draw(model, STREAMS - 1);
 
 	fake_finish(model->fake, id);
-	go_on(model);
 	gsa_stream_idle(model->allocator, id, before);
 }
 
@@ -350,16 +338,6 @@ static void limited(void **state)
 		run_seed(seed, options, 4096ull << 20);
 }
 
-static void lanes(void **state)
-{
-	struct gsa_options options = fake_options();
-
-	(void)state;
-	options.lanes = GSA_LANES_ALWAYS;
-	for (uint64_t seed = 41; seed <= 44; seed++)
-		run_seed(seed, options, (seed % 3 + 1) * 256ull << 20);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,7 +345,6 @@ int main(void)
 	    cmocka_unit_test(fixed_segments),
 	    cmocka_unit_test(plain_segments),
 	    cmocka_unit_test(limited),
-	    cmocka_unit_test(lanes),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

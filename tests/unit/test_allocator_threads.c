@@ -160,25 +160,6 @@ static void fixed_segments(void **state)
 	run(options, 400 * MIB);
 }
 
-static void lanes_for_those_who_meet(void **state)
-{
-	struct gsa_options options = fake_options();
-
-	(void)state;
-	options.lanes = GSA_LANES_MET;
-	run(options, 4 * GIB);
-}
-
-static void lanes_for_all(void **state)
-{
-	struct gsa_options options = fake_options();
-
-	(void)state;
-	options.lanes = GSA_LANES_ALWAYS;
-	run(options, 4 * GIB);
-	run(options, 220 * MIB);
-}
-
 /* Another thread that takes all that is free, whenever there is new memory. */
 static void steal(void *user)
 {
@@ -212,8 +193,6 @@ int main(void)
 	    cmocka_unit_test(plenty_of_memory),
 	    cmocka_unit_test(little_memory),
 	    cmocka_unit_test(fixed_segments),
-	    cmocka_unit_test(lanes_for_those_who_meet),
-	    cmocka_unit_test(lanes_for_all),
 	    cmocka_unit_test(what_others_take_meanwhile_keeps_nobody_for_ever),
 	};
 
