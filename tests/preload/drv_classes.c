@@ -300,7 +300,7 @@ static CUresult submits_nothing(void)
 
 static CUresult submits_context(void)
 {
-	return cuCtxSetCurrent(context);
+	return cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048);
 }
 
 static CUresult submits_ipc(void)
