@@ -3,7 +3,9 @@
 
 #include "report/command.h"
 #include "report/finding.h"
+#include "report/hazard.h"
 #include "report/steps.h"
+#include "report/transfer.h"
 
 /* Places that took less than one in this many of the time the process ran are not told one by one. */
 #define SMALL_SHARE 1000u
@@ -18,7 +20,8 @@ static bool shown(const struct gsr_model *model, const struct gsr_finding *findi
 {
 	if (options->rows == 0)
 		return true;
-	return index < options->rows && finding->host_ns >= elapsed_ns(model) / SMALL_SHARE;
+	return index < options->rows &&
+	       (finding->host_ns >= elapsed_ns(model) / SMALL_SHARE || (finding->problem && finding->host_ns == 0));
 }
 
 static void copies_print(const struct gsr_finding *finding)
@@ -63,6 +66,15 @@ static void step_print(const struct gsr_model *model, const struct gsr_finding *
 		 gsr_duration(median, GSR_CELL(model, loops, median_ns, loop)));
 }
 
+static void kernels_print(const struct gsr_finding *finding)
+{
+	char count[GSR_CELL_BYTES];
+
+	if ((finding->kind == GSR_FINDING_AUTOTUNE || finding->kind == GSR_FINDING_LOAD) && finding->tried > 0)
+		gsr_line("            kernels launched from this line: %s (%s%s)", gsr_number(count, finding->tried),
+			 finding->kernels, finding->tried > 3 ? ", .." : "");
+}
+
 static void finding_print(const struct gsr_model *model, struct gsr_places *places, const struct gsr_finding *finding)
 {
 	const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
@@ -82,6 +94,7 @@ static void finding_print(const struct gsr_model *model, struct gsr_places *plac
 	step_print(model, finding);
 	copies_print(finding);
 	idle_print(finding);
+	kernels_print(finding);
 	if (finding->problem && text->advice[0] != '\0')
 		gsr_line("            instead: %s", text->advice);
 	else if (!text->problem && text->advice[0] != '\0')
@@ -123,6 +136,7 @@ static void sync_print(const char *path, const struct gsr_model *model, struct g
 	if (findings->idle_ns > 0)
 		gsr_line("the device had nothing to do for at least %s (%s) afterwards: from the end of a wait to the next launch",
 			 gsr_duration(time, findings->idle_ns), gsr_share(share, findings->idle_ns, elapsed_ns(model)));
+	gsr_hazards_print(model, places);
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct gsr_finding *finding = &findings->findings[i];
 
@@ -136,6 +150,7 @@ static void sync_print(const char *path, const struct gsr_model *model, struct g
 		finding_print(model, places, finding);
 	}
 	rest_print(model, findings, options);
+	gsr_transfers_print(model);
 }
 
 static cJSON *finding_json(struct gsr_places *places, const struct gsr_finding *finding)
@@ -173,6 +188,8 @@ static void sync_json(const char *path, const struct gsr_model *model, struct gs
 	list = cJSON_AddArrayToObject(object, "findings");
 	for (size_t i = 0; i < findings->count; i++)
 		cJSON_AddItemToArray(list, finding_json(places, &findings->findings[i]));
+	cJSON_AddItemToObject(object, "hazards", gsr_hazards_json(model, places));
+	cJSON_AddItemToObject(object, "transfers", gsr_transfers_json(model));
 	gsr_json_print(object);
 }
 

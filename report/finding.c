@@ -16,6 +16,10 @@ enum needs { ANY, WAIT };
 /* A call that takes less than this on average found nothing to wait for. */
 #define PRICE_NS 10000
 
+/* So many kernels at one line, timed one after the other, are tried out. */
+#define TRIED_LEAST 4u
+#define KERNELS_NAMED 3u
+
 /* After waits by name the device is idle for less than this share of the time that they took: it was busy up to them and again
  * right afterwards, as at the end of a step or of what is timed. */
 #define TIMELY_SHARE 200
@@ -171,6 +175,68 @@ static void waits_judge(const struct gsr_model *model, const size_t *row, size_t
 			  finding->idle_ns < finding->host_ns / TIMELY_SHARE;
 }
 
+/* Kinds that are normal when something is new. */
+static bool loads(enum gsr_finding_kind kind)
+{
+	return kind == GSR_FINDING_LOAD || kind == GSR_FINDING_AUTOTUNE;
+}
+
+/* Launches at the line of the stack: how many kernels, and the names of a few. */
+static size_t kernels_of(const struct gsr_model *model, struct gsr_places *places, uint64_t stack, char **ret_names)
+{
+	uint64_t line = gsr_places_line(places, stack), seen[64];
+	size_t count = 0;
+
+	*ret_names = NULL;
+	for (size_t row = 0; row < GSR_ROWS(model, kernels) && count < COUNT_OF(seen); row++) {
+		uint64_t name = GSR_CELL(model, kernels, name, row);
+		char text[GSR_CELL_BYTES];
+		bool known = false;
+
+		if (strcmp(GSR_NAME(model, kernels, kind, row), "kernel") != 0 ||
+		    gsr_places_line(places, GSR_CELL(model, kernels, stack, row)) != line)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			known |= seen[i] == name;
+		if (known)
+			continue;
+		seen[count++] = name;
+		if (count <= KERNELS_NAMED)
+			function_add(ret_names, gsr_kernel_text(model, name, text));
+	}
+	return count;
+}
+
+/* It goes on in the last part of the program and over a good part of it, rather than once for each new thing. */
+static bool late(const struct gsr_model *model, const size_t *row, size_t count, uint64_t launches)
+{
+	for (size_t at = 0; at < count; at++) {
+		uint64_t first = GSR_CELL(model, waits, first_launch, row[at]);
+		uint64_t last = GSR_CELL(model, waits, last_launch, row[at]);
+
+		if (GSR_CELL(model, waits, late, row[at]) >= GS_SNAP_LOOP_CALLS && last >= LAST_PART(launches) &&
+		    last - first >= GOOD_PART(launches))
+			return true;
+	}
+	return false;
+}
+
+/* Waits by name after which the time between events is asked for: measuring, and with many kernels at the line, trying out. */
+static void timing_judge(const struct gsr_model *model, const size_t *row, size_t count, struct gsr_finding *finding)
+{
+	uint64_t calls = 0, timed = 0;
+
+	if (finding->kind != GSR_FINDING_DEVICE && finding->kind != GSR_FINDING_STREAM && finding->kind != GSR_FINDING_EVENT)
+		return;
+	for (size_t at = 0; at < count; at++) {
+		calls += GSR_CELL(model, waits, calls, row[at]);
+		timed += GSR_CELL(model, waits, timed, row[at]);
+	}
+	if (timed == 0 || timed < calls / 2)
+		return;
+	finding->kind = finding->tried >= TRIED_LEAST && timed >= TRIED_LEAST ? GSR_FINDING_AUTOTUNE : GSR_FINDING_TIMING;
+}
+
 static void finding_make(const struct gsr_model *model, struct gsr_places *places, const size_t *row, size_t count,
 			 uint64_t launches, struct gsr_finding *finding)
 {
@@ -197,10 +263,13 @@ static void finding_make(const struct gsr_model *model, struct gsr_places *place
 	finding->stack = GSR_CELL(model, waits, stack, row[0]);
 	finding->memory = memory == NULL || strcmp(memory, "none") == 0 ? "" : memory;
 	finding->kind = kind_of(model, places, row, count);
+	finding->tried = kernels_of(model, places, finding->stack, &finding->kernels);
+	timing_judge(model, row, count, finding);
 	waits_judge(model, row, count, finding);
 	finding->timely &= finding->kind == GSR_FINDING_DEVICE || finding->kind == GSR_FINDING_STREAM ||
 			   finding->kind == GSR_FINDING_EVENT;
 	finding->problem = gsr_finding_texts[finding->kind].problem && in_loop(model, row, count, launches) &&
+			   (!loads(finding->kind) || late(model, row, count, launches)) &&
 			   !finding->clear && !finding->timely &&
 			   (finding->host_ns - finding->clear_ns) / finding->calls >= PRICE_NS;
 }
@@ -277,6 +346,28 @@ static bool same_place(const struct gsr_model *model, struct gsr_places *places,
 	       family_of(model, row) == family_of(model, other);
 }
 
+/* One for each line of the default stream. */
+static void serialised_add(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *findings)
+{
+	size_t first = findings->count;
+
+	for (size_t row = 0; row < GSR_ROWS(model, crossings); row++) {
+		uint64_t stack = GSR_CELL(model, crossings, stack, row), calls = GSR_CELL(model, crossings, calls, row);
+		size_t at = first;
+
+		if (strcmp(GSR_NAME(model, crossings, kind, row), "serialised") != 0)
+			continue;
+		while (at < findings->count && gsr_places_line(places, findings->findings[at].stack) != gsr_places_line(places, stack))
+			at++;
+		if (at == findings->count)
+			findings->findings[findings->count++] =
+				(struct gsr_finding){.kind = GSR_FINDING_DEFAULT, .stack = stack, .memory = ""};
+		findings->findings[at].calls += calls;
+		findings->findings[at].problem = findings->findings[at].calls >= GS_SNAP_LOOP_CALLS;
+		function_add(&findings->findings[at].functions, gsr_string(model, GSR_CELL(model, crossings, name, row)));
+	}
+}
+
 void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *ret_findings)
 {
 	size_t *row = or_end(calloc(GSR_ROWS(model, waits) + 1, sizeof(*row))), count, next;
@@ -284,19 +375,22 @@ void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places,
 
 	memset(ret_findings, 0, sizeof(*ret_findings));
 	count = rows_by_line(model, places, ret_findings, row);
-	ret_findings->findings = or_end(calloc(count + 1, sizeof(struct gsr_finding)));
+	ret_findings->findings = or_end(calloc(count + GSR_ROWS(model, crossings) + 1, sizeof(struct gsr_finding)));
 	for (size_t at = 0; at < count; at = next) {
 		for (next = at + 1; next < count && same_place(model, places, row[at], row[next]); next++)
 			;
 		finding_make(model, places, &row[at], next - at, launches, &ret_findings->findings[ret_findings->count++]);
 	}
+	serialised_add(model, places, ret_findings);
 	qsort(ret_findings->findings, ret_findings->count, sizeof(struct gsr_finding), by_price);
 	free(row);
 }
 
 void gsr_findings_drop(struct gsr_findings *findings)
 {
-	for (size_t i = 0; i < findings->count; i++)
+	for (size_t i = 0; i < findings->count; i++) {
 		free(findings->findings[i].functions);
+		free(findings->findings[i].kernels);
+	}
 	free(findings->findings);
 }

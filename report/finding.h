@@ -31,6 +31,8 @@ struct gsr_finding {
 	uint64_t drained, idle_ns; /* waits that left the device without work, and until it was given some, at least */
 	uint64_t copies, size_bytes;
 	const char *memory;	   /* host memory of the copies; "" = none, or several kinds */
+	size_t tried;		   /* of AUTOTUNE and LOAD: kernels launched from the line */
+	char *kernels;		   /* some of them; NULL */
 	char *functions;	   /* "cuMemcpyDtoHAsync_v2, cuStreamSynchronize" */
 };
 

@@ -86,7 +86,21 @@ enum gs_snap_kind {
 	X(waits, clear_ns, COUNT, "host time of these")									\
 	X(waits, clear_bytes, COUNT, "bytes that these copied")								\
 	X(waits, drained, COUNT, "calls that left the device without anything to do, as far as this process knows")	\
-	X(waits, idle_ns, COUNT, "from the end of these until the host submitted something")
+	X(waits, idle_ns, COUNT, "from the end of these until the host submitted something")				\
+	X(waits, timed, COUNT, "calls after which the thread asked for the time between two events")			\
+	X(waits, late, COUNT, "calls since the launches that there had been doubled, once or twice")
+
+#define GS_SNAP_COLUMNS_crossings(X)                                                                                   \
+	X(crossings, kind, NAME, "how they met")                                                                       \
+	X(crossings, stack, STACK, "where: what came later")                                                           \
+	X(crossings, name, STRING, "kernel or function of that")                                                       \
+	X(crossings, other_stack, STACK, "where: what was submitted before")                                           \
+	X(crossings, other_name, STRING, "kernel or function of that")                                                 \
+	X(crossings, calls, COUNT, "how often")                                                                        \
+	X(crossings, stream, COUNT, "stream id of what came later, the first time; 0 = none")                          \
+	X(crossings, other_stream, COUNT, "of what was submitted before")                                              \
+	X(crossings, address, HEX, "of the memory, the first time; 0 where it is not about memory")                    \
+	X(crossings, size_bytes, COUNT, "of that memory")
 
 #define GS_SNAP_COLUMNS_launches(X)                                                                                    \
 	X(launches, kind, NAME, "kernel, graph, copy or set")                                                          \
@@ -173,7 +187,7 @@ enum gs_snap_kind {
 /* In the order of the file: rows may refer only to what is written later, so that a table never points at something
  * that came into being after it was written. */
 #define GS_SNAP_TABLES(X)                                                                                              \
-	X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(kernels) X(steps) X(loops) \
+	X(segments) X(blocks) X(live) X(events) X(launches) X(waits) X(kernels) X(steps) X(loops) X(crossings) \
 	X(stacks) X(frames) X(modules)
 
 /* Types of the keys of objects. DECIMAL: string of decimal digits; LIST: list of texts. */
@@ -263,11 +277,11 @@ enum gs_snap_type {
 	X(errors, true)
 
 /* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
-#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels", "steps", "loops"
+#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels", "steps", "loops", "crossings"
 
 /* Likewise columns, which read as 0 there. */
 #define GS_SNAP_LATER_COLUMNS                                                                                          \
-	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns", \
+	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns", "waits.timed", "waits.late", \
 	"kernels.samples", "kernels.sampled_ns", "steps.device_ns", "steps.idle_ns", "loops.device_ns", "loops.idle_ns"
 
 /* A place that the program came to less often, with launches in between, is no part of a loop: for waits. */

@@ -33,6 +33,10 @@ void gs_sticky_look(const struct gs_call *call, CUresult result);
 /* Gives the memory that all devices hold free back to the driver: shim/core/device.c. */
 uint64_t gs_devices_trim(bool wait);
 
+/* The setting `hazards`: shim/watch/hazard.h. */
+extern bool gs_hazards;
+void gs_hazard_called(const struct gs_call *call, enum gs_call_class call_class);
+
 extern bool gs_call_timed; /* the setting `watch`; constant after start */
 
 static inline bool gs_call_ready(void)
@@ -96,6 +100,8 @@ static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_ca
 	gs_counter_add(call->fn, end_ticks - call->start_ticks);
 	if (submits)
 		gs_counter_work_end();
+	if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS)
+		gs_hazard_called(call, call_class);
 	gs_call_note_wait(call, result, call_class, end_ticks - call->start_ticks);
 	gs_call_do_due(result, end_ticks);
 	gs_thread.inside = 0;

@@ -4,6 +4,7 @@
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/submit/submit.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/launch.h"
 
 /* What a program gets that calls the driver where there is none. */
@@ -34,7 +35,47 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream
 #define FIRST_OF(first, ...) (first)
 #define FIRST_OR_ZERO(...) FIRST_OF(__VA_ARGS__ __VA_OPT__(, ) 0, 0)
 #define FIRST(arguments) FIRST_OR_ZERO arguments
+#define THIRD_OF(first, second, third, ...) (third)
+#define THIRD_OR_ZERO(...) THIRD_OF(__VA_ARGS__ __VA_OPT__(, ) 0, 0, 0, 0)
+#define THIRD(arguments) THIRD_OR_ZERO arguments
 #define FIRST_STREAM(arguments) _Generic(FIRST(arguments), CUstream: FIRST(arguments), default: (CUstream)NULL)
+
+/* What memsets and asynchronous copies use; of a memset the address comes first and, unless it sets rows, how often it sets
+ * what third. */
+#define USED_COPY(handler, arguments)                                                                                  \
+	do {                                                                                                           \
+		struct gs_copy copy = gs_copy_of_##handler arguments;                                                  \
+                                                                                                                       \
+		gs_hazard_copied(&call, &copy);                                                                        \
+	} while (0)
+#define USED_PASS(handler, arguments) ((void)0)
+#define USED_HOOK(handler, arguments) ((void)0)
+#define SETS(call_class) (GS_CLASS_##call_class == GS_CLASS_SET || GS_CLASS_##call_class == GS_CLASS_SET_ASYNC)
+#define SET_ADDRESS(arguments) _Generic(FIRST(arguments), CUdeviceptr: FIRST(arguments), default: 0)
+#define SET_COUNT(arguments) _Generic(THIRD(arguments), size_t: THIRD(arguments), default: 0)
+
+static uint64_t set_width(enum gs_fn fn)
+{
+	switch (fn) {
+	case GS_FN_cuMemsetD32_v2:
+	case GS_FN_cuMemsetD32_v2_ptds:
+	case GS_FN_cuMemsetD32Async:
+	case GS_FN_cuMemsetD32Async_ptsz:
+		return 4;
+	case GS_FN_cuMemsetD16_v2:
+	case GS_FN_cuMemsetD16_v2_ptds:
+	case GS_FN_cuMemsetD16Async:
+	case GS_FN_cuMemsetD16Async_ptsz:
+		return 2;
+	case GS_FN_cuMemsetD8_v2:
+	case GS_FN_cuMemsetD8_v2_ptds:
+	case GS_FN_cuMemsetD8Async:
+	case GS_FN_cuMemsetD8Async_ptsz:
+		return 1;
+	default:
+		return 0;
+	}
+}
 
 /* Copies that return when they are done, and not before all that the legacy stream waits for. */
 #define DONE(handler) (GS_FN_##handler == GS_FN_cuMemcpyDtoH_v2 || GS_FN_##handler == GS_FN_cuMemcpyAtoH_v2)
@@ -65,6 +106,11 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream
 			gs_launch_note(&call, NOTED_KIND(call_class), NULL, LAST_STREAM(arguments), result);           \
 		if (SUBMITTED(call_class) && !DONE(handler))                                                           \
 			gs_launch_submitted(&call, FIRST_STREAM(arguments), result);                                   \
+		if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS && NOTED(call_class) &&                  \
+		    GS_CLASS_##call_class == GS_CLASS_COPY_ASYNC)                                                      \
+			USED_##disposition(handler, arguments);                                                        \
+		if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS && SETS(call_class))                     \
+			gs_hazard_set(SET_ADDRESS(arguments), SET_COUNT(arguments) * set_width(call.fn));              \
 		if (DONE(handler) && result == CUDA_SUCCESS)                                                           \
 			gs_launch_copied(&call);                                                                       \
 		gs_call_end(&call, result, GS_CLASS_##call_class, GS_SUBMITS_##call_class, GS_TO_HOST_##call_class);   \

@@ -32,7 +32,9 @@
 #include "shim/torch/forward.h"
 #include "shim/torch/torch.h"
 #include "shim/watch/kept.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/launch.h"
+#include "shim/watch/serial.h"
 #include "shim/watch/live.h"
 #include "shim/watch/place.h"
 #include "shim/watch/ring.h"
@@ -83,6 +85,7 @@ static void start(const struct gs_driver_found *found)
 	gs_stack_init(gs_conf.stacks);
 	gs_launch_init(gs_conf.watch ? gs_conf.launches : 0);
 	gs_sample_init(gs_launch_logs() && !gs_launch_blocks() ? gs_conf.device_time : 0);
+	gs_hazard_init(gs_launch_logs() && gs_conf.hazards != GS_HAZARDS_OFF, gs_conf.hazards == GS_HAZARDS_SAMPLED);
 	if (gs_conf.torch != GS_TORCH_OFF)
 		gs_torch_forward_init();
 	if (getenv("CUDA_INJECTION64_PATH") != NULL)
@@ -208,6 +211,8 @@ static void after_fork_in_child(void)
 	gs_live_reset_locks();
 	gs_kept_reset_locks();
 	gs_proven_reset_locks();
+	gs_serial_reset_locks();
+	gs_hazard_reset_locks();
 	gs_step_reset_locks();
 	gs_snapshot_reset_locks();
 	gs_submit_after_fork();

@@ -26,6 +26,7 @@ enum gs_conf_free_sync { GS_FREE_SYNC_AUTO, GS_FREE_SYNC_ALWAYS, GS_FREE_SYNC_NE
 enum gs_conf_ipc { GS_IPC_VMM, GS_IPC_LEGACY };
 enum gs_conf_graph { GS_GRAPH_OFF, GS_GRAPH_AUTO };
 enum gs_conf_submit { GS_SUBMIT_DIRECT, GS_SUBMIT_THREAD };
+enum gs_conf_hazards { GS_HAZARDS_OFF, GS_HAZARDS_SAMPLED, GS_HAZARDS_ON };
 enum gs_conf_paths { GS_PATHS_FULL, GS_PATHS_RELATIVE, GS_PATHS_HASH };
 
 #define GS_CONF_PATH_BYTES 1024

@@ -541,6 +541,7 @@ void gs_render(struct gs_json *json, const char *reason, const struct gs_snapsho
 	gs_kernels_out(json, source);
 	gs_steps_out(json, &gathered->steps, process->start_monotonic_ns);
 	gs_loops_out(json, source);
+	gs_crossings_out(json, source);
 	TABLE(stacks, source->stack_count(), stacks_cell, NULL);
 	TABLE(frames, source->frame_count(), frames_cell, frames_names);
 	TABLE(modules, source->module_count(), modules_cell, NULL);

@@ -9,6 +9,7 @@
 #include "shim/core/device.h"
 #include "shim/snap/process.h"
 #include "shim/stack/stack.h"
+#include "shim/watch/crossing.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/kernel.h"
 #include "shim/watch/live.h"
@@ -48,6 +49,10 @@ struct gs_snapshot_source {
 	size_t (*loop_count)(void);
 	void (*loop_read)(size_t index, struct gs_loop *ret_loop);
 	size_t (*step_read)(struct gs_step *steps, size_t capacity);
+
+	/* shim/watch/crossing.h */
+	size_t (*crossing_count)(void);
+	void (*crossing_read)(size_t index, struct gs_crossing *ret_crossing);
 
 	/* shim/stack/stack.h */
 	size_t (*stack_count)(void);

@@ -48,6 +48,10 @@ static uint64_t waits_cell(const void *user, size_t row, unsigned column)
 		return wait.drained;
 	case GS_SNAP_waits_idle_ns:
 		return wait.idle_ns;
+	case GS_SNAP_waits_timed:
+		return wait.timed;
+	case GS_SNAP_waits_late:
+		return wait.late;
 	case GS_SNAP_waits_COLUMNS:
 		break;
 	}
@@ -101,6 +105,60 @@ static struct gs_names kernels_names(unsigned column)
 
 	(void)column;
 	return NAMES(kinds);
+}
+
+static uint64_t crossings_cell(const void *user, size_t row, unsigned column)
+{
+	const struct gs_snapshot_source *source = user;
+	struct gs_crossing crossing;
+
+	source->crossing_read(row, &crossing);
+	switch ((enum gs_snap_crossings)column) {
+	case GS_SNAP_crossings_kind:
+		return crossing.kind;
+	case GS_SNAP_crossings_stack:
+		return crossing.stack;
+	case GS_SNAP_crossings_name:
+		return crossing.name;
+	case GS_SNAP_crossings_other_stack:
+		return crossing.other_stack;
+	case GS_SNAP_crossings_other_name:
+		return crossing.other_name;
+	case GS_SNAP_crossings_calls:
+		return crossing.calls;
+	case GS_SNAP_crossings_stream:
+		return crossing.stream;
+	case GS_SNAP_crossings_other_stream:
+		return crossing.other_stream;
+	case GS_SNAP_crossings_address:
+		return crossing.address;
+	case GS_SNAP_crossings_size_bytes:
+		return crossing.size_bytes;
+	case GS_SNAP_crossings_COLUMNS:
+		break;
+	}
+	return 0;
+}
+
+static struct gs_names crossings_names(unsigned column)
+{
+	static const char *const kinds[] = {GS_CROSSINGS(KEY_OF)};
+
+	(void)column;
+	return NAMES(kinds);
+}
+
+void gs_crossings_out(struct gs_json *json, const struct gs_snapshot_source *source)
+{
+	static const struct gs_snap_column columns[] = {GS_SNAP_COLUMNS_crossings(GS_SNAP_COLUMN_ROW)};
+
+	gs_table_out(json, &(struct gs_table_out){.key = "crossings",
+						  .columns = columns,
+						  .column_count = GS_SNAP_crossings_COLUMNS,
+						  .row_count = source->crossing_count(),
+						  .cell = crossings_cell,
+						  .names = crossings_names,
+						  .user = source});
 }
 
 void gs_waits_out(struct gs_json *json, const struct gs_snapshot_source *source)

@@ -6,6 +6,7 @@
 #include "shim/snap/source.h"
 
 void gs_waits_out(struct gs_json *json, const struct gs_snapshot_source *source);
+void gs_crossings_out(struct gs_json *json, const struct gs_snapshot_source *source);
 void gs_kernels_out(struct gs_json *json, const struct gs_snapshot_source *source);
 
 #endif

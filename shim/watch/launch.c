@@ -14,9 +14,13 @@
 #include "shim/core/stream.h"
 #include "shim/stack/key.h"
 #include "shim/stack/stack.h"
+#include "shim/watch/args.h"
+#include "shim/watch/causal.h"
 #include "shim/watch/gap.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/kernel.h"
 #include "shim/watch/sample.h"
+#include "shim/watch/serial.h"
 #include "shim/watch/step.h"
 
 #define SITES 2048u
@@ -91,6 +95,8 @@ bool gs_launch_blocks(void)
 void gs_launch_code_gone(void)
 {
 	atomic_fetch_add_explicit(&code_changes, 1, memory_order_relaxed);
+	if (gs_hazards)
+		gs_args_code_gone();
 }
 
 /* The log of a thread that is gone, if its counters' block has one, else a new one. NULL: there are no pages. */
@@ -185,20 +191,35 @@ static inline void submitted(const struct gs_call *call, const struct gs_work_st
 	gs_gap_work(stream->context, call->start_ticks != 0 ? call->start_ticks : ticks);
 }
 
+/* Its place is known if it is one where waits are likely. */
+static void submitted_unnoted(const struct gs_call *call, const struct gs_work_stream *stream, uint64_t ticks)
+{
+	uint32_t name = gs_string_intern(gs_fn_info[call->fn].symbol);
+	uint32_t stack = gs_fn_info[call->fn].call_class == GS_CLASS_COPY ? call->wait.stack : 0;
+
+	submitted(call, stream, ticks);
+	gs_serial_submitted(stream, name, stack, ticks);
+	if (gs_hazards)
+		gs_hazard_submitted(stream, name, stack, ticks);
+}
+
 void gs_launch_submitted(const struct gs_call *call, CUstream handle, CUresult result)
 {
 	struct gs_work_stream stream;
 
 	if (result == CUDA_SUCCESS && gs_launch_stream(call, handle, &stream))
-		submitted(call, &stream, gs_ticks());
+		submitted_unnoted(call, &stream, gs_ticks());
 }
 
 void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t before)
 {
 	struct gs_work_stream stream;
 
-	if (gs_launch_stream(call, handle, &stream))
-		gs_proven_stream(stream.id, before);
+	if (!gs_launch_stream(call, handle, &stream))
+		return;
+	gs_proven_stream(stream.id, before);
+	if (gs_hazards && !stream.captured)
+		gs_causal_stream_done(&stream, before);
 }
 
 void gs_launch_copied(const struct gs_call *call)
@@ -310,6 +331,9 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 	site = site_find(log, call, kind, function);
 	if (__builtin_expect(pair != NULL, 0))
 		gs_sample_of(pair, site->row);
+	gs_serial_submitted(&stream, site->name, site->stack, ticks);
+	if (__builtin_expect(gs_hazards, 0))
+		gs_hazard_submitted(&stream, site->name, site->stack, ticks);
 	taken = call->start_ticks != 0 ? ticks - call->start_ticks : 0;
 	if (kind <= GS_WORK_GRAPH && stream.id != 0)
 		step_look(log, site, ticks - taken, taken);

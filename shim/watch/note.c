@@ -17,6 +17,7 @@
 #include "shim/snap/trigger.h"
 #include "shim/stack/stack.h"
 #include "shim/core/device_ops.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/kept.h"
 #include "shim/watch/live_top.h"
 #include "shim/watch/ring.h"
@@ -111,6 +112,8 @@ static void track(enum gs_live_class live_class, enum gs_event_type type, uint64
 	};
 
 	gs_live_add(&entry);
+	if (__builtin_expect(gs_hazards, 0))
+		gs_hazard_memory_begins(live_class, address, size_bytes);
 	add_event(type, entry.time_ns, entry.time_ns, address, size_bytes, 0, entry.stack, device);
 }
 
@@ -119,6 +122,8 @@ static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint6
 	struct gs_live entry;
 	int error = gs_live_remove(live_class, address, &entry);
 
+	if (__builtin_expect(gs_hazards, 0))
+		gs_hazard_memory_ends(live_class, address);
 	if (error == GS_OK)
 		add_event(type, gs_clock_ns(), entry.time_ns, address, entry.size_bytes, 0, entry.stack, entry.device);
 	return error;

@@ -55,6 +55,7 @@ static struct context contexts[CONTEXTS];
 static unsigned next_context;
 
 struct gs_submitted gs_submitted[GS_PROVEN_STREAMS + 1];
+_Atomic unsigned gs_proven_blocking;
 
 #define LOOKS 64u /* streams of which the work of a context is looked for; with more, some is taken to be pending */
 
@@ -94,6 +95,8 @@ static void stream_place(struct gs_work_stream *stream)
 	gsb_lock_acquire(&lock);
 	record = stream_record(stream->id, true);
 	record->context = stream->context;
+	if (stream->blocking && !record->blocking)
+		atomic_fetch_add_explicit(&gs_proven_blocking, 1, memory_order_relaxed);
 	record->blocking = stream->blocking;
 	record->legacy = stream->legacy;
 	stream->place = (uint16_t)(record - streams + 1);
@@ -144,6 +147,7 @@ static struct stream *stream_record(uint64_t id, bool make)
 		used[used_count++] = (uint16_t)(oldest - streams);
 	oldest->before = 0;
 	oldest->context = 0;
+	oldest->blocking = false;
 	memset(oldest->waits, 0, sizeof(oldest->waits));
 	oldest->next_wait = 0;
 	oldest->id = id;

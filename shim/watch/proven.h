@@ -35,6 +35,9 @@ extern struct gs_submitted {
 	char apart[56]; /* streams of several threads do not share a cache line */
 } gs_submitted[GS_PROVEN_STREAMS + 1]; /* by place */
 
+/* Blocking streams that were ever seen, the legacy one aside. */
+extern _Atomic unsigned gs_proven_blocking;
+
 static inline void gs_proven_submitted(const struct gs_work_stream *stream, uint64_t when)
 {
 	atomic_store_explicit(&gs_submitted[stream->place].when, when, memory_order_relaxed);

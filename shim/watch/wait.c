@@ -26,7 +26,8 @@ struct row {
 	uint16_t fn;
 	uint8_t way, memory;
 	_Atomic uint64_t calls, apart, first_launch, last_launch, seen_launches, ticks, longest_ticks, size_bytes;
-	_Atomic uint64_t clear, clear_ticks, clear_bytes, drained, idle_ticks;
+	_Atomic uint64_t clear, clear_ticks, clear_bytes, drained, idle_ticks, timed;
+	_Atomic uint64_t octave, octave_calls, octave_before; /* launches when it began; calls in it and in the one before */
 };
 
 _Atomic uint64_t gs_wait_launches;
@@ -57,6 +58,21 @@ static struct row *row_of(enum gs_fn fn, const struct gs_wait_call *what, uint32
 	return (struct row *)gs_table_at(&rows, number);
 }
 
+/* An octave begins with the first call that finds twice the launches of the one before. */
+static void row_add_octave(struct row *row, uint64_t launches)
+{
+	uint64_t octave = atomic_load_explicit(&row->octave, memory_order_relaxed);
+
+	if (launches >= 2 * octave) {
+		uint64_t calls = atomic_load_explicit(&row->octave_calls, memory_order_relaxed);
+
+		atomic_store_explicit(&row->octave_before, launches < 4 * octave ? calls : 0, memory_order_relaxed);
+		atomic_store_explicit(&row->octave_calls, 0, memory_order_relaxed);
+		atomic_store_explicit(&row->octave, launches + 1, memory_order_relaxed);
+	}
+	atomic_fetch_add_explicit(&row->octave_calls, 1, memory_order_relaxed);
+}
+
 /* Whether the place is part of what the program does again and again shows by the launches in between. */
 static void row_add_launches(struct row *row)
 {
@@ -69,6 +85,8 @@ static void row_add_launches(struct row *row)
 		atomic_fetch_add_explicit(&row->apart, 1, memory_order_relaxed);
 	atomic_store_explicit(&row->seen_launches, mine, memory_order_relaxed);
 	atomic_store_explicit(&row->last_launch, all, memory_order_relaxed);
+	if (gs_fn_info[row->fn].call_class == GS_CLASS_MODULE || gs_fn_info[row->fn].call_class == GS_CLASS_SYNC)
+		row_add_octave(row, all);
 }
 
 static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
@@ -133,6 +151,9 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.clear_ns = gs_ticks_to_ns(atomic_load_explicit(&row->clear_ticks, memory_order_relaxed)),
 		.clear_bytes = atomic_load_explicit(&row->clear_bytes, memory_order_relaxed),
 		.drained = atomic_load_explicit(&row->drained, memory_order_relaxed),
+		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
+		.late = atomic_load_explicit(&row->octave_calls, memory_order_relaxed) +
+			atomic_load_explicit(&row->octave_before, memory_order_relaxed),
 		.idle_ns = gs_ticks_to_ns(atomic_load_explicit(&row->idle_ticks, memory_order_relaxed)),
 	};
 }
@@ -311,9 +332,21 @@ void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS)
 		call->wait.stack = gs_note_stack(call);
 	row = row_add(call->fn, &call->wait, call->wait.stack, ticks);
+	if (gs_fn_info[call->fn].call_class == GS_CLASS_SYNC)
+		gs_thread.waited = row;
 	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS)
 		row_waited(row, call->wait.context);
 	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
+}
+
+void gs_wait_timed(void)
+{
+	struct row *row = gs_thread.waited;
+
+	if (row == NULL)
+		return;
+	gs_thread.waited = NULL;
+	atomic_fetch_add_explicit(&row->timed, 1, memory_order_relaxed);
 }
 
 void gs_wait_polled(struct gs_call *call, bool done)

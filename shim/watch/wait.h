@@ -73,6 +73,9 @@ static inline void gs_wait_launched(void)
 /* After a call that asked whether something is done, in the order of the thread's calls. */
 void gs_wait_polled(struct gs_call *call, bool done);
 
+/* The time between two events was asked for: what the thread waited for last, it waited for to measure time. */
+void gs_wait_timed(void);
+
 /* Host memory was pinned or unpinned: what an address was no longer holds. */
 void gs_wait_memory_changed(void);
 
@@ -92,6 +95,8 @@ struct gs_wait {
 	uint64_t clear, clear_ns, clear_bytes; /* of calls that had nothing to wait for, as far as the host knew */
 	uint64_t drained;		       /* calls that left the context without work */
 	uint64_t idle_ns;		       /* from then until it was given some (gap.h) */
+	uint64_t timed; /* calls after which the thread asked for the time between two events */
+	uint64_t late;	/* calls since the launches doubled that there had been, once or twice */
 };
 
 size_t gs_wait_count(void);

@@ -10,6 +10,8 @@
 #include "shim/core/stream.h"
 #include "shim/ipc/ipc.h"
 #include "shim/submit/submit.h"
+#include "shim/watch/causal.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/sample.h"
 
@@ -18,6 +20,8 @@ static void context_gone(CUcontext context)
 	gs_launch_code_gone();
 	gs_submit_code_gone();
 	gs_sample_context_gone(context);
+	if (gs_hazards)
+		gs_causal_all_done(gs_ticks());
 	gs_order_context_gone(context);
 	gs_ipc_context_gone(context);
 	gs_context_gone(context);
@@ -219,6 +223,8 @@ static void waited(CUresult result, CUcontext context, uint64_t before)
 
 	if (result == CUDA_SUCCESS)
 		gs_proven_context(gs_work_context(context), before);
+	if (result == CUDA_SUCCESS && gs_hazards)
+		gs_causal_all_done(before);
 	if (result == CUDA_SUCCESS && gs_purge_is_due(now_ticks))
 		gs_purge_look(now_ticks);
 }

@@ -11,6 +11,7 @@
 #include "shim/core/host.h"
 #include "shim/core/moment.h"
 #include "shim/core/order.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/note.h"
 
 /* cuMemAllocHost takes no flags; what it returns is kept apart. */
@@ -131,7 +132,8 @@ CUresult gs_on_cuMemFreeHost(struct gs_call *call, PFN_cuMemFreeHost_v2000 real,
 	struct gsa_pinned *pinned = gs_host_known();
 	CUresult result = CUDA_SUCCESS;
 
-	(void)call;
+	if (__builtin_expect(gs_hazards, 0))
+		gs_hazard_unpins(call, p);
 	if (pinned == NULL) {
 		result = real(p);
 	} else if (!keep(pinned, p)) {
@@ -150,9 +152,11 @@ CUresult gs_on_cuMemFreeHost(struct gs_call *call, PFN_cuMemFreeHost_v2000 real,
 
 CUresult gs_on_cuMemHostUnregister(struct gs_call *call, PFN_cuMemHostUnregister_v4000 real, void *p)
 {
-	CUresult result = real(gs_host_asked(p));
+	CUresult result;
 
-	(void)call;
+	if (__builtin_expect(gs_hazards, 0))
+		gs_hazard_unpins(call, p);
+	result = real(gs_host_asked(p));
 	if (result == CUDA_SUCCESS)
 		gs_note_unregistered(p);
 	return result;

@@ -3,6 +3,8 @@
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/submit/submit.h"
+#include "shim/watch/causal.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/proven.h"
 #include "shim/watch/sample.h"
@@ -13,6 +15,15 @@ static inline CUresult launched(struct gs_call *call, enum gs_work_kind kind, co
 				CUresult result)
 {
 	gs_launch_note(call, kind, function, stream, result);
+	return result;
+}
+
+static inline CUresult launched_with(struct gs_call *call, const void *function, CUstream stream, void *const *kernel_params,
+				     void *const *extra, CUresult result)
+{
+	launched(call, GS_WORK_KERNEL, function, stream, result);
+	if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS)
+		gs_hazard_kernel(function, kernel_params, extra);
 	return result;
 }
 
@@ -46,7 +57,7 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 			      kernelParams, extra);
 		gs_submit_launched(call, &launch, result);
 	}
-	return launched(call, GS_WORK_KERNEL, f, hStream, result);
+	return launched_with(call, f, hStream, kernelParams, extra, result);
 }
 
 /* Programmatic launches begin before the one ahead of them has ended: an event in between would keep them apart. */
@@ -78,7 +89,7 @@ CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v1106
 		result = real(config, f, kernelParams, extra);
 		gs_submit_launched(call, &launch, result);
 	}
-	return launched(call, GS_WORK_KERNEL, f, config != NULL ? config->hStream : NULL, result);
+	return launched_with(call, f, config != NULL ? config->hStream : NULL, kernelParams, extra, result);
 }
 
 CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCooperativeKernel_v9000 real, CUfunction f,
@@ -88,9 +99,9 @@ CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCoope
 {
 	gs_submit_flush();
 	gs_sample_launch(call, hStream);
-	return launched(call, GS_WORK_KERNEL, f, hStream,
-			real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
-			     kernelParams));
+	return launched_with(call, f, hStream, kernelParams, NULL,
+			     real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+				  kernelParams));
 }
 
 CUresult gs_on_cuLaunchCooperativeKernelMultiDevice(struct gs_call *call,
@@ -151,25 +162,41 @@ CUresult gs_on_cuStreamQuery(struct gs_call *call, PFN_cuStreamQuery_v2000 real,
 	return result;
 }
 
+static void event_done(CUevent event, uint64_t before)
+{
+	gs_proven_event_done(event);
+	if (gs_hazards)
+		gs_causal_event_done(event, before);
+}
+
 CUresult gs_on_cuEventQuery(struct gs_call *call, PFN_cuEventQuery_v2000 real, CUevent hEvent)
 {
+	uint64_t before = gs_hazards ? gs_ticks() : 0;
 	CUresult result = real(hEvent);
 
 	(void)call;
 	if (result == CUDA_SUCCESS)
-		gs_proven_event_done(hEvent);
+		event_done(hEvent, before);
 	return result;
 }
 
 CUresult gs_on_cuEventSynchronize(struct gs_call *call, PFN_cuEventSynchronize_v2000 real, CUevent hEvent)
 {
+	uint64_t before = gs_hazards ? gs_ticks() : 0;
 	CUresult result;
 
 	gs_wait_for_event(call, hEvent);
 	result = real(hEvent);
 	if (result == CUDA_SUCCESS)
-		gs_proven_event_done(hEvent);
+		event_done(hEvent, before);
 	return result;
+}
+
+static void recorded(CUevent event, const struct gs_work_stream *stream, uint64_t before)
+{
+	gs_proven_event_recorded(event, stream, before);
+	if (gs_hazards)
+		gs_causal_recorded(event, stream, before);
 }
 
 static CUresult event_recorded(const struct gs_call *call, CUevent event, CUstream handle, uint64_t before,
@@ -178,7 +205,7 @@ static CUresult event_recorded(const struct gs_call *call, CUevent event, CUstre
 	struct gs_work_stream stream;
 
 	if (result == CUDA_SUCCESS && gs_launch_stream(call, handle, &stream))
-		gs_proven_event_recorded(event, &stream, before);
+		recorded(event, &stream, before);
 	return result;
 }
 
@@ -194,20 +221,29 @@ CUresult gs_on_cuEventRecordWithFlags(struct gs_call *call, PFN_cuEventRecordWit
 {
 	uint64_t before = moment(call);
 
+	if (gs_hazards && (flags & CU_EVENT_RECORD_EXTERNAL) != 0)
+		gs_causal_distrust_events();
 	return event_recorded(call, hEvent, hStream, before, real(hEvent, hStream, flags));
+}
+
+static void event_gone(CUevent event)
+{
+	gs_proven_event_gone(event);
+	if (gs_hazards)
+		gs_causal_event_gone(event);
 }
 
 CUresult gs_on_cuEventDestroy(struct gs_call *call, PFN_cuEventDestroy_v2000 real, CUevent hEvent)
 {
 	(void)call;
-	gs_proven_event_gone(hEvent);
+	event_gone(hEvent);
 	return real(hEvent);
 }
 
 CUresult gs_on_cuEventDestroy_v2(struct gs_call *call, PFN_cuEventDestroy_v4000 real, CUevent hEvent)
 {
 	(void)call;
-	gs_proven_event_gone(hEvent);
+	event_gone(hEvent);
 	return real(hEvent);
 }
 
@@ -222,9 +258,29 @@ CUresult gs_on_cuStreamWaitEvent(struct gs_call *call, PFN_cuStreamWaitEvent_v30
 
 		gs_proven_stream_waits(&stream, hEvent, now);
 		gs_proven_submitted(&stream, now);
+		if (gs_hazards)
+			gs_causal_waits(&stream, hEvent, now);
 	}
 	return result;
 }
+
+CUresult gs_on_cuEventElapsedTime(struct gs_call *call, PFN_cuEventElapsedTime_v2000 real, float *pMilliseconds,
+				  CUevent hStart, CUevent hEnd)
+{
+	(void)call;
+	gs_wait_timed();
+	return real(pMilliseconds, hStart, hEnd);
+}
+
+#if CUDA_VERSION >= 12080
+CUresult gs_on_cuEventElapsedTime_v2(struct gs_call *call, PFN_cuEventElapsedTime_v12080 real, float *pMilliseconds,
+				     CUevent hStart, CUevent hEnd)
+{
+	(void)call;
+	gs_wait_timed();
+	return real(pMilliseconds, hStart, hEnd);
+}
+#endif
 
 /* --- how kernels run --------------------------------------------------------------------------------------------- */
 

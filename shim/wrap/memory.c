@@ -28,6 +28,7 @@
 #include "shim/ipc/neighbour.h"
 #include "shim/submit/submit.h"
 #include "shim/torch/torch.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/note.h"
 #include "shim/wrap/memory.h"
 
@@ -318,6 +319,8 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 	struct gsa_stream stream;
 	CUresult result;
 
+	if (__builtin_expect(gs_hazards, 0))
+		gs_hazard_frees(call, dptr, hStream);
 	if (dptr != 0 && !gs_order_stream_captures(handle)) {
 		known = gs_stream_resolve(hStream, per_thread, &stream);
 		if (!known && gs_device_holds(dptr) && (result = unknown_stream(handle)) != CUDA_SUCCESS)

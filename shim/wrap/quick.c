@@ -17,6 +17,7 @@
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/torch/torch.h"
+#include "shim/watch/hazard.h"
 #include "shim/watch/note.h"
 #include "shim/wrap/memory.h"
 
@@ -58,7 +59,7 @@ void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaE
 	if (from < real->start || from >= real->end || result != cudaSuccess || gs_mode() != GS_MODE_ACTIVE ||
 	    !gs_context_current(&context))
 		return;
-	if (gs_thread.quick_runtime != real || gs_thread.quick_context != context.id)
+	if (gs_hazards || gs_thread.quick_runtime != real || gs_thread.quick_context != context.id)
 		forget();
 	gs_thread.quick_runtime = real;
 	gs_thread.quick_context = context.id;

@@ -362,16 +362,28 @@ static size_t fake_wait_count(void)
 static void fake_wait_read(size_t index, struct gs_wait *ret)
 {
 	static const struct gs_wait waits[] = {
-		{S_COPY_UP, GS_CLASS_COPY_ASYNC, 3, GS_COPY_TO_HOST, GS_HOST_MEMORY_PAGEABLE, 300, 299, 100, 119000, 2400000, 90000, 1200, 0, 0, 0, 0, 0},
+		{S_COPY_UP, GS_CLASS_COPY_ASYNC, 3, GS_COPY_TO_HOST, GS_HOST_MEMORY_PAGEABLE, 300, 299, 100, 119000, 2400000, 90000, 1200, 0, 0, 0, 0, 0, 0, 0},
 		{S_STREAM_SYNC, GS_CLASS_SYNC, 3, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 300, 299, 100, 119000, 2500000000, 31000000, 0,
-		 10, 20000, 0, 290, 14500000},
+		 10, 20000, 0, 290, 14500000, 0, 0},
 		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 4, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PAGEABLE, 20, 19, 90, 100000, 400000000, 25000000,
-		 20 * 64 * MIB, 0, 0, 0, 0, 0},
-		{S_LAUNCH, GS_CLASS_LAUNCH, 2, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 900, 899, 0, 120000, 280000000, 700000, 0, 0, 0, 0, 0, 0},
-		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 0, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PINNED, 1000, 0, 90, 90, 2000000, 5000, 1024 * MIB, 0, 0, 0, 0, 0},
+		 20 * 64 * MIB, 0, 0, 0, 0, 0, 0, 0},
+		{S_LAUNCH, GS_CLASS_LAUNCH, 2, GS_COPY_NONE, GS_HOST_MEMORY_NONE, 900, 899, 0, 120000, 280000000, 700000, 0, 0, 0, 0, 0, 0, 0, 0},
+		{S_COPY_DOWN, GS_CLASS_COPY_ASYNC, 0, GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PINNED, 1000, 0, 90, 90, 2000000, 5000, 1024 * MIB, 0, 0, 0, 0, 0, 0, 0},
 	};
 
 	*ret = waits[index];
+}
+
+/* With PyTorch: a tensor of the layer is used by load, on another stream, while the layer may still work on it. */
+static size_t fake_crossing_count(void)
+{
+	return fake.scene == FAKE_TORCH ? 1 : 0;
+}
+
+static void fake_crossing_read(size_t index, struct gs_crossing *ret)
+{
+	(void)index;
+	*ret = (struct gs_crossing){GS_CROSSING_REUSED, 4, S_COPY_DOWN, 3, S_LONG_KERNEL, 8, 7, 0x7f1000000000, 4 * MIB, 12};
 }
 
 /* With PyTorch: a kernel with a long name from two lines, another one, a graph; a copy, which is no launch. */
@@ -485,6 +497,8 @@ static const struct gs_snapshot_source fake_source = {
     .ring_read = fake_ring_read,
     .wait_count = fake_wait_count,
     .wait_read = fake_wait_read,
+    .crossing_count = fake_crossing_count,
+    .crossing_read = fake_crossing_read,
     .kernel_count = fake_kernel_count,
     .kernel_read = fake_kernel_read,
     .loop_count = fake_loop_count,

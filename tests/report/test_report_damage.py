@@ -97,7 +97,7 @@ tap.equal((status, err), (0, ""), "unknown sections and columns are passed over"
 
 def emptied(data):
     """No tables but the one of blocks, with nothing to point at."""
-    for name in ("frames", "modules", "stacks", "live", "events", "waits", "kernels", "steps", "loops"):
+    for name in ("frames", "modules", "stacks", "live", "events", "waits", "kernels", "steps", "loops", "crossings"):
         data[name] = {key: [] for key in data[name]}
     data["strings"] = []
     data["blocks"]["stack"] = [0] * len(data["blocks"]["stack"])

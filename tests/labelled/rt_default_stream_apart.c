@@ -1,0 +1,23 @@
+/* The same with streams that do not wait for the default one.
+ */
+#include "tests/labelled/label.h"
+
+static APART void clear(uint32_t *words)
+{
+	kernel_fill(words, 0, 16, NULL);
+}
+
+int main(void)
+{
+	uint32_t *words[3] = {words_new(), words_new(), words_new()};
+	cudaStream_t streams[2] = {stream_new(), stream_new()};
+
+	kernels_register();
+	for (int i = 0; i < STEPS; i++) {
+		busy(words[0], streams[0]);
+		clear(words[2]);
+		busy(words[1], streams[1]);
+	}
+	NEED(cudaDeviceSynchronize());
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* A batch is copied on one stream and used on another that does not wait for the copy.
+ * settings: hazards:on
+ * hazard: unordered_write in use
+ */
+#include "tests/labelled/label.h"
+
+static cudaStream_t first, second;
+static cudaEvent_t event;
+
+static void start(void)
+{
+	kernels_register();
+	first = stream_new();
+	second = stream_new();
+	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+}
+
+static APART void use(uint32_t *words)
+{
+	kernel_fill(words, 1, 16, second);
+}
+
+int main(void)
+{
+	uint32_t *words = words_new();
+	void *batch;
+
+	start();
+	NEED(cudaMallocHost(&batch, WORDS_BYTES));
+	for (int i = 0; i < STEPS; i++) {
+		NEED(cudaMemcpyAsync(words, batch, WORDS_BYTES, cudaMemcpyHostToDevice, first));
+		use(words);
+		NEED(cudaStreamSynchronize(second));
+		NEED(cudaDeviceSynchronize());
+	}
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* A memset on one stream while a copy of another reads the memory.
+ * settings: hazards:on
+ * hazard: unordered_write in clear
+ */
+#include "tests/labelled/label.h"
+
+static cudaStream_t first, second;
+static cudaEvent_t event;
+
+static void start(void)
+{
+	kernels_register();
+	first = stream_new();
+	second = stream_new();
+	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+}
+
+static APART void clear(uint32_t *words)
+{
+	NEED(cudaMemsetAsync(words, 0, WORDS_BYTES, second));
+}
+
+int main(void)
+{
+	uint32_t *words = words_new();
+	void *results;
+
+	start();
+	NEED(cudaMallocHost(&results, WORDS_BYTES));
+	for (int i = 0; i < 5; i++) {
+		NEED(cudaMemcpyAsync(results, words, WORDS_BYTES, cudaMemcpyDeviceToHost, first));
+		clear(words);
+		NEED(cudaDeviceSynchronize());
+	}
+	return 0;
+}
