@@ -30,6 +30,7 @@ struct gs_counter_block {
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
 	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
 	struct gs_known_table *known;  /* of its owner (shim/submit/known.h); NULL until the first one */
+	void *waited;                  /* shim/watch/wait.c: where its owner waited last by name */
 	struct gs_counter_block *next; /* in the list of all blocks */
 };
 

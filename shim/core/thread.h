@@ -32,7 +32,6 @@ struct gs_thread {
 	struct gs_polls polls;
 	uint64_t launches;                 /* of this thread */
 	struct gs_sample_pair *sample;     /* a launch in progress is one: shim/watch/sample.h */
-	void *waited;                      /* shim/watch/wait.c: where it waited last by name */
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
 };
 

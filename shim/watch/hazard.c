@@ -29,13 +29,6 @@
 
 #define OURS GS_LIVE_CLASS_COUNT /* class of a block of our allocator */
 
-struct use {
-	struct gs_causal_point point;
-	uint32_t name, stack;
-	uint64_t begin, end; /* bytes, where they are known; else begin is an address of it, and end is the same */
-	bool write;
-};
-
 /* A life of a block: from its allocation to its end. */
 struct block {
 	uint64_t start, size_bytes;
@@ -46,12 +39,12 @@ struct block {
 struct record {
 	struct block block; /* size 0: free */
 	unsigned count;	    /* uses ever noted */
-	struct use uses[USES];
+	struct gs_hazard_use uses[USES];
 };
 
 struct candidate {
 	enum gs_crossing_kind kind;
-	struct use use;
+	struct gs_hazard_use use;
 	struct block block;
 };
 
@@ -73,13 +66,6 @@ static struct gsa_map used;   /* struct record by start */
 static struct record records[RECORDS];
 static unsigned next_record;
 static uint64_t lives;
-
-/* What the thread submitted last. */
-static _Thread_local struct {
-	struct use use;
-	bool valid;
-	struct gs_work_stream stream;
-} work __attribute__((tls_model("initial-exec")));
 
 void gs_hazard_init(bool on, bool only_sampled)
 {
@@ -157,7 +143,7 @@ static bool of_host(const struct block *block)
 
 /* --- uses -------------------------------------------------------------------------------------------------------- */
 
-static void candidate_add(struct candidates *candidates, enum gs_crossing_kind kind, const struct use *use,
+static void candidate_add(struct candidates *candidates, enum gs_crossing_kind kind, const struct gs_hazard_use *use,
 			  const struct block *block)
 {
 	if (candidates->count < CANDIDATES)
@@ -206,17 +192,17 @@ static struct record *record_of(const struct block *block, struct candidates *ca
 	return record;
 }
 
-static bool exact(const struct use *use)
+static bool exact(const struct gs_hazard_use *use)
 {
 	return use->end > use->begin;
 }
 
-static bool whole(const struct use *use, const struct block *block)
+static bool whole(const struct gs_hazard_use *use, const struct block *block)
 {
 	return exact(use) && use->begin == block->start && use->end - use->begin + TAIL_BYTES > block->size_bytes;
 }
 
-static bool meet(const struct use *a, const struct use *b, const struct block *block)
+static bool meet(const struct gs_hazard_use *a, const struct gs_hazard_use *b, const struct block *block)
 {
 	if (!a->write && !b->write)
 		return false;
@@ -225,10 +211,10 @@ static bool meet(const struct use *a, const struct use *b, const struct block *b
 	return (a->write && whole(a, block)) || (b->write && whole(b, block));
 }
 
-static void use_keep(struct record *record, const struct use *use)
+static void use_keep(struct record *record, const struct gs_hazard_use *use)
 {
 	for (unsigned i = 0; i < use_count(record); i++) {
-		struct use *kept = &record->uses[i];
+		struct gs_hazard_use *kept = &record->uses[i];
 
 		if (kept->point.stream == use->point.stream && kept->begin == use->begin && kept->end == use->end &&
 		    kept->write == use->write) {
@@ -239,7 +225,7 @@ static void use_keep(struct record *record, const struct use *use)
 	record->uses[record->count++ % USES] = *use;
 }
 
-static void use_note(const struct block *block, const struct use *use, struct candidates *candidates)
+static void use_note(const struct block *block, const struct gs_hazard_use *use, struct candidates *candidates)
 {
 	struct record *record;
 
@@ -273,7 +259,7 @@ static void say(const struct gs_crossing *crossing)
 	gsb_log_once(GSB_LOG_WARN, "%s; the snapshot lists all", line);
 }
 
-static void tell(const struct candidate *candidate, const struct use *use, uint64_t stream)
+static void tell(const struct candidate *candidate, const struct gs_hazard_use *use, uint64_t stream)
 {
 	const struct gs_crossing crossing = {
 		.kind = candidate->kind,
@@ -291,7 +277,7 @@ static void tell(const struct candidate *candidate, const struct use *use, uint6
 		say(&crossing);
 }
 
-static void judge(const struct candidates *candidates, const struct use *use)
+static void judge(const struct candidates *candidates, const struct gs_hazard_use *use)
 {
 	for (unsigned i = 0; i < candidates->count; i++)
 		if (!gs_causal_before(&candidates->list[i].use.point, &use->point))
@@ -307,9 +293,13 @@ static bool judges(void)
 
 void gs_hazard_submitted(const struct gs_work_stream *stream, uint32_t name, uint32_t stack, uint64_t when)
 {
-	work.use = (struct use){.name = name, .stack = stack};
-	work.stream = *stream;
-	work.valid = !stream->captured && stream->id != 0 && gs_causal_work(stream, when, &work.use.point) && judges();
+	struct gs_hazard_work *work = gs_launch_work();
+
+	if (work == NULL)
+		return;
+	work->use = (struct gs_hazard_use){.name = name, .stack = stack};
+	work->stream = *stream;
+	work->valid = !stream->captured && stream->id != 0 && gs_causal_work(stream, when, &work->use.point) && judges();
 }
 
 static bool window(uint64_t ticks)
@@ -320,41 +310,41 @@ static bool window(uint64_t ticks)
 /* A kernel that has memory of the host may tell the host of its work. */
 void gs_hazard_kernel(const void *function, void *const *kernel_params, void *const *extra)
 {
+	const struct gs_hazard_work *work = gs_launch_work();
 	struct candidates candidates = {.count = 0};
 	uint64_t addresses[ADDRESSES];
 	unsigned count;
 
-	if (!work.valid || !window(work.use.point.when))
+	if (work == NULL || !work->valid || !window(work->use.point.when))
 		return;
 	count = gs_args_addresses((CUfunction)(uintptr_t)function, kernel_params, extra, addresses, ADDRESSES);
 	for (unsigned i = 0; i < count; i++) {
-		struct use use = work.use;
+		struct gs_hazard_use use = work->use;
 		struct block block;
 
 		if (!block_find(addresses[i], &block))
 			continue;
 		if (of_host(&block)) {
-			gs_causal_stream_done(&work.stream, work.use.point.when);
+			gs_causal_stream_done(&work->stream, work->use.point.when);
 			continue;
 		}
 		use.begin = use.end = addresses[i];
 		use_note(&block, &use, &candidates);
 	}
-	judge(&candidates, &work.use);
+	judge(&candidates, &work->use);
 }
 
-static void end_note(enum gs_copy_end end, const void *address, uint64_t size_bytes, bool flat, bool write,
+static void end_note(const struct gs_hazard_work *work, const void *address, uint64_t size_bytes, bool flat, bool write,
 		     struct candidates *candidates)
 {
 	uint64_t begin = (uint64_t)(uintptr_t)address;
-	struct use use = work.use;
+	struct gs_hazard_use use = work->use;
 	struct block block;
 
-	(void)end;
 	if (begin == 0 || !block_find(begin, &block))
 		return;
 	if (block.live_class == GS_LIVE_MANAGED) {
-		gs_causal_stream_done(&work.stream, work.use.point.when);
+		gs_causal_stream_done(&work->stream, work->use.point.when);
 		return;
 	}
 	use.begin = begin;
@@ -365,25 +355,27 @@ static void end_note(enum gs_copy_end end, const void *address, uint64_t size_by
 
 void gs_hazard_copied(const struct gs_call *call, const struct gs_copy *copy)
 {
+	const struct gs_hazard_work *work = gs_launch_work();
 	struct candidates candidates = {.count = 0};
 
-	if (!work.valid || copy->size_bytes == 0)
+	if (work == NULL || !work->valid || copy->size_bytes == 0)
 		return;
-	end_note(copy->from_end, copy->from, copy->size_bytes, copy->flat, false, &candidates);
-	end_note(copy->to_end, copy->to, copy->size_bytes, copy->flat, true, &candidates);
-	judge(&candidates, &work.use);
+	end_note(work, copy->from, copy->size_bytes, copy->flat, false, &candidates);
+	end_note(work, copy->to, copy->size_bytes, copy->flat, true, &candidates);
+	judge(&candidates, &work->use);
 	if (call->wait.memory == GS_HOST_MEMORY_PAGEABLE)
-		gs_causal_stream_done(&work.stream, gs_ticks());
+		gs_causal_stream_done(&work->stream, gs_ticks());
 }
 
 void gs_hazard_set(uint64_t address, uint64_t size_bytes)
 {
+	const struct gs_hazard_work *work = gs_launch_work();
 	struct candidates candidates = {.count = 0};
 
-	if (!work.valid)
+	if (work == NULL || !work->valid)
 		return;
-	end_note(GS_COPY_AT_DEVICE, (const void *)(uintptr_t)address, size_bytes, size_bytes != 0, true, &candidates);
-	judge(&candidates, &work.use);
+	end_note(work, (const void *)(uintptr_t)address, size_bytes, size_bytes != 0, true, &candidates);
+	judge(&candidates, &work->use);
 }
 
 /* --- frees ------------------------------------------------------------------------------------------------------- */
@@ -415,7 +407,7 @@ void gs_hazard_frees(const struct gs_call *call, uint64_t address, CUstream hand
 {
 	struct candidates candidates = {.count = 0};
 	struct gs_work_stream stream;
-	struct use use = {.name = 0};
+	struct gs_hazard_use use = {.name = 0};
 
 	if (address == 0 || !gs_launch_stream(call, handle, &stream) || stream.captured)
 		return;
@@ -431,7 +423,7 @@ void gs_hazard_frees(const struct gs_call *call, uint64_t address, CUstream hand
 void gs_hazard_unpins(const struct gs_call *call, const void *address)
 {
 	struct candidates candidates = {.count = 0};
-	struct use use = {.name = 0};
+	struct gs_hazard_use use = {.name = 0};
 
 	uses_take((uint64_t)(uintptr_t)address, GS_CROSSING_PINNED, &candidates);
 	for (unsigned i = 0; i < candidates.count && judges(); i++) {

@@ -16,11 +16,27 @@
 
 #include "shim/api/call.h"
 #include "shim/api/cuda.h"
+#include "shim/watch/causal.h"
 #include "shim/watch/copy.h"
 #include "shim/watch/live.h"
 #include "shim/watch/proven.h"
 
 extern bool gs_hazards; /* constant after start */
+
+/* A use of memory by work of a stream. */
+struct gs_hazard_use {
+	struct gs_causal_point point;
+	uint32_t name, stack;
+	uint64_t begin, end; /* bytes, where they are known; else begin is an address of it, and end is the same */
+	bool write;
+};
+
+/* What a thread submitted last. */
+struct gs_hazard_work {
+	struct gs_hazard_use use;
+	struct gs_work_stream stream;
+	bool valid;
+};
 
 /* Once, at start. sampled: pointers of launches are looked at in a sixteenth of the time. */
 void gs_hazard_init(bool on, bool sampled);

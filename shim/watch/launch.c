@@ -58,6 +58,7 @@ struct gs_launch_log {
 	uint64_t capacity; /* a power of two; fixed */
 	uint32_t thread;   /* whose streams are known */
 	struct known_stream streams[STREAMS];
+	struct gs_hazard_work work;
 	struct gs_finder finder;
 	uint64_t newest_key;   /* of the launch before, and waits of the thread by then */
 	uint64_t newest_waits;
@@ -171,6 +172,13 @@ static CUstream named(const struct gs_call *call, CUstream handle)
 	if (handle != NULL)
 		return handle;
 	return gs_fn_info[call->fn].per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+struct gs_hazard_work *gs_launch_work(void)
+{
+	struct gs_launch_log *log = log_of_thread();
+
+	return log != NULL ? &log->work : NULL;
 }
 
 bool gs_launch_stream(const struct gs_call *call, CUstream handle, struct gs_work_stream *ret_stream)

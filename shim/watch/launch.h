@@ -81,6 +81,9 @@ void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t
 /* A copy to the host on the default stream returned, which it does when it is done. */
 void gs_launch_copied(const struct gs_call *call);
 
+/* Room for what the calling thread submitted last (hazard.h); NULL: there is no log. */
+struct gs_hazard_work *gs_launch_work(void);
+
 /* Code was unloaded, or a context ended: handles of functions may be used again. */
 void gs_launch_code_gone(void);
 

@@ -333,7 +333,7 @@ void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 		call->wait.stack = gs_note_stack(call);
 	row = row_add(call->fn, &call->wait, call->wait.stack, ticks);
 	if (gs_fn_info[call->fn].call_class == GS_CLASS_SYNC)
-		gs_thread.waited = row;
+		gs_counter_block_own()->waited = row;
 	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS)
 		row_waited(row, call->wait.context);
 	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
@@ -341,11 +341,12 @@ void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 
 void gs_wait_timed(void)
 {
-	struct row *row = gs_thread.waited;
+	struct gs_counter_block *block = gs_counter_block_own();
+	struct row *row = block->waited;
 
 	if (row == NULL)
 		return;
-	gs_thread.waited = NULL;
+	block->waited = NULL;
 	atomic_fetch_add_explicit(&row->timed, 1, memory_order_relaxed);
 }
 
