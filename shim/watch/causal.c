@@ -49,12 +49,23 @@ static void clock_reach(struct clock *clock, unsigned slot, uint64_t when)
 		clock->at[slot] = when;
 }
 
+/* Everything that was ever submitted. */
+static void clock_all(struct clock *clock)
+{
+	for (unsigned i = 0; i < STREAMS; i++)
+		clock_reach(clock, i, streams[i].newest);
+}
+
 /* A stream that has not been used since the host knows of its end gives its slot away. Moments of the old one are earlier
- * than any of the new one. */
+ * than any of the new one. What is done with a stream that may be any of the known ones orders everything. */
 static bool slot_find(const struct gs_work_stream *stream, unsigned *ret_slot)
 {
 	unsigned spare = STREAMS;
 
+	if (stream->made_up) {
+		clock_all(&host);
+		return false;
+	}
 	for (unsigned i = 0; i < STREAMS; i++) {
 		if (streams[i].id == stream->id) {
 			*ret_slot = i;
@@ -199,13 +210,6 @@ void gs_causal_event_gone(CUevent event)
 static const struct event *event_known(CUevent event)
 {
 	return distrusted || event == NULL ? NULL : event_find(event, false);
-}
-
-/* Everything that was ever submitted. */
-static void clock_all(struct clock *clock)
-{
-	for (unsigned i = 0; i < STREAMS; i++)
-		clock_reach(clock, i, streams[i].newest);
 }
 
 void gs_causal_waits(const struct gs_work_stream *stream, CUevent event, uint64_t when)

@@ -75,6 +75,7 @@ static void stream_guess(CUstream handle, struct gs_work_stream *ret_stream)
 	gs_driver.cuCtxGetCurrent(&context);
 	ret_stream->id = MADE_UP_ID | ((uintptr_t)handle & ((1ull << 48) - 1));
 	ret_stream->context = gs_work_context(context);
+	ret_stream->made_up = true;
 }
 
 /* Where the driver does not say so, too: other questions about a stream that captures end the capture. */

@@ -20,6 +20,7 @@ struct gs_work_stream {
 	bool blocking;	  /* work on the legacy stream of its context waits for it */
 	bool captured;	  /* it takes part in a capture: what is submitted becomes part of a graph */
 	bool legacy;	  /* the legacy stream of its context */
+	bool made_up;	  /* the id is; the stream may have another at another time */
 	uint16_t place;	  /* in the table of streams; 0 = none */
 };
 
