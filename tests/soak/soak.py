@@ -44,6 +44,7 @@ SETTINGS = {
     "launches": ["16384", "0", "4"],
     "stacks": ["python+native", "off", "native", "all"],
     "watch": ["True", "False"],
+    "hazards": ["off", "on", "sampled"],
     "graph": ["off", "auto"],
     "graph_chunk": ["64", "8"],
     "submit": ["direct", "thread"],
@@ -51,7 +52,7 @@ SETTINGS = {
     "log": ["warn", "error", "info", "debug"],
     "paths": ["full", "relative", "hash"],
 }
-LEFT_OUT = {"snapshot_dir", "categories", "status", "strict", "graph_cache_mb"}
+LEFT_OUT = {"device_time", "snapshot_dir", "categories", "status", "strict", "graph_cache_mb"}
 SIM = {
     "policy": ["late", "in-order", "random", "starve", "priority"],
     "memory": ["1G", "64M", "24M"],
