@@ -24,6 +24,7 @@
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
 #include "shim/core/order.h"
+#include "shim/core/params.h"
 #include "shim/ipc/ipc.h"
 #include "shim/snap/snapshot.h"
 #include "shim/snap/trigger.h"
@@ -185,10 +186,12 @@ static void at_exit(void)
 
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
+	if (getpid() != started_in) { /* made without fork(): the queue has no thread here, and the snapshot is the parent's */
+		mode_set(GS_MODE_ENDED);
+		return;
+	}
 	gs_submit_end();
 	mode_set(GS_MODE_ENDED);
-	if (getpid() != started_in)
-		return;
 	if ((gs_conf.snapshot & GS_SNAPSHOT_EXIT) != 0 && something_to_tell()) {
 		if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) != GS_OK)
 			return;
@@ -215,6 +218,7 @@ static void after_fork_in_child(void)
 	gs_hazard_reset_locks();
 	gs_step_reset_locks();
 	gs_snapshot_reset_locks();
+	gs_params_reset_locks();
 	gs_submit_after_fork();
 }
 

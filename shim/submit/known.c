@@ -17,6 +17,8 @@ struct gs_known_table {
 	struct known_slot slots[SLOTS];
 };
 
+const struct gs_params gs_known_never;
+
 _Static_assert(sizeof(struct gs_known_key) == 4 * 8 + 8 * 4 + 8, "no padding: compared as bytes");
 
 uint64_t gs_known_hash(const void *bytes, uint64_t size_bytes)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "shim/api/cuda.h"
-#include "shim/submit/params.h"
+#include "shim/core/params.h"
 
 /* No padding: compared as bytes. */
 struct gs_known_key {
@@ -22,6 +22,9 @@ struct gs_known_key {
 	uint32_t attribute_count;
 	uint64_t attributes; /* hash of their bytes */
 };
+
+/* In place of a layout: launches like this are never put off. */
+extern const struct gs_params gs_known_never;
 
 /* The layout of the kernel's parameters; NULL: no such launch is known to succeed. */
 const struct gs_params *gs_known_find(const struct gs_known_key *key);

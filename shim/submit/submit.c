@@ -14,8 +14,8 @@
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
 #include "shim/core/order.h"
+#include "shim/core/params.h"
 #include "shim/submit/known.h"
-#include "shim/submit/params.h"
 
 #define RING_BYTES (4u << 20)
 #define SPIN_NS 100000u	    /* longer than most programs take from one launch to the next */
@@ -105,7 +105,6 @@ void gs_submit_after_fork(void)
 	if (atomic_load(&gs_submit_started))
 		gsg_queue_forget(&queue);
 	atomic_store(&gs_submit_started, false);
-	gs_params_reset_locks();
 	gs_attribute_reset_locks();
 }
 
@@ -128,7 +127,6 @@ void gs_submit_code_gone(void)
 {
 	if (!atomic_load(&gs_submit_on))
 		return;
-	gs_params_forget();
 	gs_attribute_forget();
 	gs_submit_forget();
 }
@@ -215,19 +213,17 @@ static uint64_t ticks_of(uint64_t ns)
 static bool start_queue(void)
 {
 	static atomic_flag tried = ATOMIC_FLAG_INIT;
-	struct gsg_queue_options options = {
-		.ring_bytes = RING_BYTES,
-		.spin_ns = gsb_processors() >= SPIN_PROCESSORS ? SPIN_NS : SPIN_SHORT_NS,
-		.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000),
-#ifdef GSB_DEBUG
-		.eager = true,
-#endif
-	};
+	struct gsg_queue_options options = {.ring_bytes = RING_BYTES};
 
 	if (atomic_load(&gs_submit_started))
 		return true;
 	if (atomic_flag_test_and_set(&tried))
 		return false;
+	options.spin_ns = gsb_processors() >= SPIN_PROCESSORS ? SPIN_NS : SPIN_SHORT_NS;
+	options.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000);
+#ifdef GSB_DEBUG
+	options.eager = true;
+#endif
 	if (gsg_queue_start(&queue, run, NULL, &options) != GS_OK) {
 		gs_submit_stop("no thread could be made");
 		return false;
@@ -362,7 +358,7 @@ bool gs_submit_put(const struct gs_call *call, const struct gs_submit_launch *la
 	struct gs_known_key key;
 
 	if (!launch->now && atomic_load(&gs_submit_started) && atomic_load(&gs_submit_failed) == 0 && is_allowed(call, launch) && key_of(launch, &context, &key) && (params = gs_known_find(&key)) != NULL &&
-	    gsg_queue_wants(&queue) && put(call, launch, &context, params))
+	    params != &gs_known_never && gsg_queue_wants(&queue) && put(call, launch, &context, params))
 		return true;
 	if (atomic_load_explicit(&gs_submit_started, memory_order_relaxed))
 		gsg_queue_catch_up(&queue);
@@ -386,14 +382,14 @@ static bool waits_for_others(CUfunction function)
 
 void gs_submit_learn(const struct gs_call *call, const struct gs_submit_launch *launch)
 {
-	const struct gs_params *params;
+	const struct gs_params *params = NULL;
 	struct gs_context context;
 	struct gs_known_key key;
 
 	if (launch->epoch != gs_submit_epoch() || !is_allowed(call, launch) || !key_of(launch, &context, &key) ||
-	    gs_known_find(&key) != NULL || waits_for_others(launch->function) || !start_queue())
+	    gs_known_find(&key) != NULL || !start_queue())
 		return;
-	params = gs_params_of(launch->function);
-	if (params != NULL)
-		gs_known_add(&key, params);
+	if (!waits_for_others(launch->function))
+		params = gs_params_of(launch->function);
+	gs_known_add(&key, params != NULL ? params : &gs_known_never);
 }

@@ -477,5 +477,4 @@ void gs_hazard_reset_locks(void)
 {
 	gsb_lock_reset(&lock);
 	gs_causal_reset_locks();
-	gs_args_reset_locks();
 }

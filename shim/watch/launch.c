@@ -11,10 +11,10 @@
 #include "shim/base/text.h"
 #include "shim/core/device.h"
 #include "shim/core/order.h"
+#include "shim/core/params.h"
 #include "shim/core/stream.h"
 #include "shim/stack/key.h"
 #include "shim/stack/stack.h"
-#include "shim/watch/args.h"
 #include "shim/watch/causal.h"
 #include "shim/watch/gap.h"
 #include "shim/watch/hazard.h"
@@ -96,8 +96,7 @@ bool gs_launch_blocks(void)
 void gs_launch_code_gone(void)
 {
 	atomic_fetch_add_explicit(&code_changes, 1, memory_order_relaxed);
-	if (gs_hazards)
-		gs_args_code_gone();
+	gs_params_forget();
 }
 
 /* The log of a thread that is gone, if its counters' block has one, else a new one. NULL: there are no pages. */

@@ -2,6 +2,7 @@
  * the same with submit:thread and without. The names of hazards are in tests/preload/test_submit.sh. */
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -368,6 +369,27 @@ static void forks(void)
 	say(errors, words);
 }
 
+/* Children that are made without fork(), as by clone(), have no thread of gpushim's to wait for, and end all the same. */
+static void raw_forks(void)
+{
+	cudaStream_t stream = stream_new();
+	uint32_t *words = words_new();
+	unsigned ended = 0;
+
+	for (unsigned i = 0; i < 20; i++) {
+		int status;
+		pid_t child;
+
+		warm_up(words, stream);
+		child = (pid_t)syscall(SYS_fork);
+		if (child == 0)
+			exit(3);
+		waitpid(child, &status, 0);
+		ended += WIFEXITED(status) && WEXITSTATUS(status) == 3;
+	}
+	printf("ended %u\n", ended);
+}
+
 /* The work ends with the program, as the driver's own would: nothing waits, nothing hangs. */
 static void exits(void)
 {
@@ -420,6 +442,7 @@ static const struct {
 	{"chain", chain},	  {"spin", spin},     {"turns", turns},	    {"legacy", legacy},	      {"per_thread", per_thread},
 	{"refused", refused},	  {"params", params}, {"memory", memory},   {"callbacks", callbacks}, {"threads", threads},
 	{"capture", capture},	  {"streams", streams}, {"times", times},   {"devices", devices},     {"forks", forks},
+	{"raw_forks", raw_forks},
 	{"exits", exits},	  {"exits_busy", exits_busy},		    {"attribute", attribute},
 };
 

@@ -24,6 +24,7 @@ declare -A names=(
 	[streams]='streams end with work queued (H6)'
 	[times]='times between events'
 	[forks]='a fork with work queued (H33)'
+	[raw_forks]='children made without fork() (H33)'
 	[exits]='the program ends with work queued'
 	[exits_busy]='the program ends while a thread launches'
 	[attribute]='an attribute of the kernel changes (H18)'

@@ -1,14 +1,17 @@
-/* See params.h. An open-addressed table that never grows: what finds no room is not known. Layouts come from pages of our
- * own and are never given back, so that work that was queued may go on pointing to them. */
-#include "shim/submit/params.h"
+/* See params.h. Two open-addressed tables that never grow: of functions, where what finds no room is asked for again, and of
+ * layouts, of which there are few. Layouts come from pages of our own and are never given back, so that work that was queued
+ * may go on pointing to them; equal ones are one, so that a program that loads and unloads code for ever needs no more. */
+#include "shim/core/params.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "shim/api/driver.h"
 #include "shim/base/lock.h"
 #include "shim/base/os.h"
 
-#define SLOTS 16384u /* a power of two */
+#define SLOTS 16384u   /* of functions; a power of two */
+#define LAYOUTS 4096u  /* likewise */
 #define PROBES 16u
 #define CHUNK_BYTES (256u << 10)
 
@@ -17,8 +20,12 @@ static struct {
 	CUfunction function; /* NULL: free */
 	const struct gs_params *params;
 } slots[SLOTS]; /* under the lock, like all that follows */
+static bool slots_used;
+static const struct gs_params *layouts[LAYOUTS];
 static unsigned char *chunk;
 static size_t chunk_left_bytes;
+
+static const struct gs_params none; /* of a function that has no parameters, as far as the driver tells */
 
 bool gs_params_known(void)
 {
@@ -52,14 +59,20 @@ static void keep(CUfunction function, const struct gs_params *params)
 			continue;
 		slots[slot].function = function;
 		slots[slot].params = params;
+		slots_used = true;
 		return;
 	}
 }
 
-static struct gs_params *room(uint32_t count)
+static size_t bytes_of(uint32_t count)
 {
-	size_t size_bytes = (sizeof(struct gs_params) + count * 8 + 15) & ~(size_t)15;
-	struct gs_params *params;
+	return sizeof(struct gs_params) + count * sizeof(struct gs_param);
+}
+
+static const struct gs_params *copy(const struct gs_params *params)
+{
+	size_t size_bytes = (bytes_of(params->count) + 15) & ~(size_t)15;
+	unsigned char *place;
 
 	if (chunk_left_bytes < size_bytes) {
 		chunk = gsb_os_pages_map(CHUNK_BYTES);
@@ -67,10 +80,28 @@ static struct gs_params *room(uint32_t count)
 	}
 	if (chunk_left_bytes < size_bytes)
 		return NULL;
-	params = (struct gs_params *)chunk;
+	place = chunk;
 	chunk += size_bytes;
 	chunk_left_bytes -= size_bytes;
-	return params;
+	return memcpy(place, params, bytes_of(params->count));
+}
+
+/* The one layout that is like this. NULL: there is no room for it. */
+static const struct gs_params *intern(const struct gs_params *params)
+{
+	uint32_t hash = params->count;
+
+	for (uint32_t i = 0; i < params->count; i++)
+		hash = (hash ^ (params->each[i].offset << 16) ^ params->each[i].size_bytes) * 0x9e3779b1u;
+	for (uint32_t i = 0; i < PROBES; i++) {
+		const struct gs_params **place = &layouts[((hash >> 16) + i) & (LAYOUTS - 1)];
+
+		if (*place == NULL)
+			return *place = copy(params);
+		if ((*place)->count == params->count && memcmp(*place, params, bytes_of(params->count)) == 0)
+			return *place;
+	}
+	return NULL;
 }
 
 static CUresult ask(CUfunction function, bool is_kernel, uint32_t index, size_t *ret_offset, size_t *ret_size)
@@ -83,54 +114,54 @@ static CUresult ask(CUfunction function, bool is_kernel, uint32_t index, size_t 
  * one of either kind, the kernel may have none, or the handle may be something else. */
 static const struct gs_params *learn(CUfunction function)
 {
-	struct {
-		uint32_t offset, size_bytes;
-	} each[GS_PARAMS_LIMIT];
-	struct gs_params *params;
-	uint32_t count = 0, end = 0;
+	union {
+		struct gs_params params;
+		unsigned char bytes[sizeof(struct gs_params) + GS_PARAMS_LIMIT * sizeof(struct gs_param)];
+	} found = {.params = {.count = 0}};
+	const struct gs_params *params = &none;
 	size_t offset, size;
 	bool is_kernel = ask(function, false, 0, &offset, &size) != CUDA_SUCCESS;
+	uint32_t count;
 
-	while (ask(function, is_kernel, count, &offset, &size) == CUDA_SUCCESS) {
+	while (ask(function, is_kernel, found.params.count, &offset, &size) == CUDA_SUCCESS) {
+		count = found.params.count;
 		if (count == GS_PARAMS_LIMIT || offset + size > GS_PARAMS_BYTES_LIMIT)
 			return NULL;
-		each[count].offset = (uint32_t)offset;
-		each[count].size_bytes = (uint32_t)size;
-		end = offset + size > end ? (uint32_t)(offset + size) : end;
-		count++;
+		found.params.each[count].offset = (uint32_t)offset;
+		found.params.each[count].size_bytes = (uint32_t)size;
+		if (offset + size > found.params.size_bytes)
+			found.params.size_bytes = (uint32_t)(offset + size);
+		found.params.count++;
 	}
-	if (count == 0)
-		return NULL;
 	gsb_lock_acquire(&lock);
-	params = room(count);
-	if (params != NULL) {
-		params->count = count;
-		params->size_bytes = end;
-		for (uint32_t i = 0; i < count; i++) {
-			params->each[i].offset = each[i].offset;
-			params->each[i].size_bytes = each[i].size_bytes;
-		}
+	if (found.params.count != 0)
+		params = intern(&found.params);
+	if (params != NULL)
 		keep(function, params);
-	}
 	gsb_lock_release(&lock);
 	return params;
 }
 
 const struct gs_params *gs_params_of(CUfunction function)
 {
-	const struct gs_params *params;
+	const struct gs_params *params = NULL;
 
+	if (!gs_params_known())
+		return NULL;
 	gsb_lock_acquire(&lock);
 	params = find(function);
 	gsb_lock_release(&lock);
-	return params != NULL ? params : learn(function);
+	if (params == NULL)
+		params = learn(function);
+	return params != &none ? params : NULL;
 }
 
 void gs_params_forget(void)
 {
 	gsb_lock_acquire(&lock);
-	for (uint32_t i = 0; i < SLOTS; i++)
-		slots[i].function = NULL;
+	if (slots_used)
+		memset(slots, 0, sizeof(slots));
+	slots_used = false;
 	gsb_lock_release(&lock);
 }
 

@@ -1,7 +1,7 @@
 /* Where the parameters of kernels lie, as the driver tells it: cached per function, because a launch hands over pointers to
  * them and not their sizes. Thread-safe. */
-#ifndef GS_SUBMIT_PARAMS_H
-#define GS_SUBMIT_PARAMS_H
+#ifndef GS_CORE_PARAMS_H
+#define GS_CORE_PARAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 struct gs_params {
 	uint32_t count;
 	uint32_t size_bytes; /* up to the end of the last one */
-	struct {
+	struct gs_param {
 		uint32_t offset, size_bytes;
 	} each[];
 };
@@ -22,9 +22,8 @@ struct gs_params {
 /* The driver can tell (12.4 and later, H24). */
 bool gs_params_known(void);
 
-/* Of a CUfunction or CUkernel that has been launched. Makes driver calls the first time. NULL: not known, or it has
- * none. The result stays
- * readable for ever; it is right until code is unloaded. */
+/* Of a CUfunction or CUkernel. Makes driver calls the first time. NULL: not known, or it has none. The result stays readable for
+ * ever; it is right until code is unloaded. */
 const struct gs_params *gs_params_of(CUfunction function);
 
 /* Code was unloaded, or a context ended: handles may be used again. */
