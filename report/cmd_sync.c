@@ -158,21 +158,9 @@ static cJSON *finding_json(struct gsr_places *places, const struct gsr_finding *
 	cJSON *object = cJSON_CreateObject();
 	char place[GSR_CELL_BYTES];
 
-	cJSON_AddStringToObject(object, "kind", gsr_finding_texts[finding->kind].key);
-	cJSON_AddBoolToObject(object, "problem", finding->problem);
 	cJSON_AddStringToObject(object, "place",
 				gsr_frame_text(places, gsr_places_line(places, finding->stack), place));
-	cJSON_AddStringToObject(object, "functions", finding->functions);
-	cJSON_AddNumberToObject(object, "calls", (double)finding->calls);
-	cJSON_AddNumberToObject(object, "host_ns", (double)finding->host_ns);
-	cJSON_AddNumberToObject(object, "longest_ns", (double)finding->longest_ns);
-	cJSON_AddBoolToObject(object, "clear", finding->clear);
-	cJSON_AddBoolToObject(object, "timely", finding->timely);
-	cJSON_AddNumberToObject(object, "clear_ns", (double)finding->clear_ns);
-	cJSON_AddNumberToObject(object, "drained", (double)finding->drained);
-	cJSON_AddNumberToObject(object, "idle_ns", (double)finding->idle_ns);
-	cJSON_AddNumberToObject(object, "size_bytes", (double)finding->size_bytes);
-	cJSON_AddStringToObject(object, "memory", finding->memory);
+	gsr_finding_json(finding, object);
 	return object;
 }
 

@@ -394,3 +394,21 @@ void gsr_findings_drop(struct gsr_findings *findings)
 	}
 	free(findings->findings);
 }
+
+void gsr_finding_json(const struct gsr_finding *finding, cJSON *object)
+{
+	cJSON_AddStringToObject(object, "kind", gsr_finding_texts[finding->kind].key);
+	cJSON_AddBoolToObject(object, "problem", finding->problem);
+	cJSON_AddStringToObject(object, "functions", finding->functions);
+	cJSON_AddNumberToObject(object, "calls", (double)finding->calls);
+	cJSON_AddNumberToObject(object, "host_ns", (double)finding->host_ns);
+	cJSON_AddNumberToObject(object, "longest_ns", (double)finding->longest_ns);
+	cJSON_AddBoolToObject(object, "clear", finding->clear);
+	cJSON_AddBoolToObject(object, "timely", finding->timely);
+	cJSON_AddNumberToObject(object, "clear_ns", (double)finding->clear_ns);
+	cJSON_AddNumberToObject(object, "drained", (double)finding->drained);
+	cJSON_AddNumberToObject(object, "idle_ns", (double)finding->idle_ns);
+	cJSON_AddNumberToObject(object, "copies", (double)finding->copies);
+	cJSON_AddNumberToObject(object, "size_bytes", (double)finding->size_bytes);
+	cJSON_AddStringToObject(object, "memory", finding->memory);
+}

@@ -4,6 +4,8 @@
 #ifndef GSR_FINDING_H
 #define GSR_FINDING_H
 
+#include <cjson/cJSON.h>
+
 #include "report/places.h"
 
 enum gsr_finding_kind {
@@ -45,5 +47,8 @@ struct gsr_findings {
 
 void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *ret_findings);
 void gsr_findings_drop(struct gsr_findings *findings);
+
+/* Adds what programs read of a finding, but for its place. */
+void gsr_finding_json(const struct gsr_finding *finding, cJSON *object);
 
 #endif

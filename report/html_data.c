@@ -224,23 +224,11 @@ static void waits_put(struct making *making)
 		const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
 		cJSON *wait = cJSON_CreateObject();
 
-		cJSON_AddStringToObject(wait, "kind", text->key);
+		gsr_finding_json(finding, wait);
 		cJSON_AddStringToObject(wait, "title", text->title);
 		cJSON_AddStringToObject(wait, "advice", text->advice);
-		cJSON_AddBoolToObject(wait, "problem", finding->problem);
 		cJSON_AddBoolToObject(wait, "normal", !text->problem);
-		cJSON_AddStringToObject(wait, "functions", finding->functions);
-		cJSON_AddStringToObject(wait, "memory", finding->memory);
 		cJSON_AddNumberToObject(wait, "stack", (double)finding->stack);
-		cJSON_AddNumberToObject(wait, "calls", (double)finding->calls);
-		cJSON_AddNumberToObject(wait, "host_ns", (double)finding->host_ns);
-		cJSON_AddNumberToObject(wait, "longest_ns", (double)finding->longest_ns);
-		cJSON_AddBoolToObject(wait, "clear", finding->clear);
-		cJSON_AddBoolToObject(wait, "timely", finding->timely);
-		cJSON_AddNumberToObject(wait, "drained", (double)finding->drained);
-		cJSON_AddNumberToObject(wait, "idle_ns", (double)finding->idle_ns);
-		cJSON_AddNumberToObject(wait, "copies", (double)finding->copies);
-		cJSON_AddNumberToObject(wait, "size_bytes", (double)finding->size_bytes);
 		cJSON_AddItemToArray(list, wait);
 	}
 	gsr_findings_drop(&findings);

@@ -2,18 +2,7 @@
  * settings: hazards:on
  * hazard: unordered_write in use
  */
-#include "tests/labelled/label.h"
-
-static cudaStream_t first, second;
-static cudaEvent_t event;
-
-static void start(void)
-{
-	kernels_register();
-	first = stream_new();
-	second = stream_new();
-	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-}
+#include "tests/labelled/two_streams.h"
 
 static APART void use(uint32_t *words)
 {

@@ -2,18 +2,7 @@
  * settings: hazards:on
  * hazard: freed_in_use in give_back
  */
-#include "tests/labelled/label.h"
-
-static cudaStream_t first, second;
-static cudaEvent_t event;
-
-static void start(void)
-{
-	kernels_register();
-	first = stream_new();
-	second = stream_new();
-	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-}
+#include "tests/labelled/two_streams.h"
 
 static APART void give_back(uint32_t *words)
 {

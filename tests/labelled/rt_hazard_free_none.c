@@ -1,18 +1,7 @@
 /* The same where the stream of the free waits for the other one.
  * settings: hazards:on
  */
-#include "tests/labelled/label.h"
-
-static cudaStream_t first, second;
-static cudaEvent_t event;
-
-static void start(void)
-{
-	kernels_register();
-	first = stream_new();
-	second = stream_new();
-	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-}
+#include "tests/labelled/two_streams.h"
 
 int main(void)
 {

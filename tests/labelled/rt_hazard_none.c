@@ -2,18 +2,7 @@
  * that two streams fill.
  * settings: hazards:on
  */
-#include "tests/labelled/label.h"
-
-static cudaStream_t first, second;
-static cudaEvent_t event;
-
-static void start(void)
-{
-	kernels_register();
-	first = stream_new();
-	second = stream_new();
-	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-}
+#include "tests/labelled/two_streams.h"
 
 static void then(cudaStream_t before, cudaStream_t after)
 {
