@@ -15,7 +15,7 @@
 static void set_row(void *user, const char *name, const char *type, const char *values, const char *initial,
 		    const char *help)
 {
-	const char *last = strrchr(values, '.') != NULL ? strrchr(values, '.') + 1 : values;
+	const char *dots = strstr(values, ".."), *last = dots != NULL ? dots + 2 : values;
 	char pair[256], shown[256];
 	struct gsb_text text;
 	struct gs_conf conf;
@@ -24,7 +24,7 @@ static void set_row(void *user, const char *name, const char *type, const char *
 	if (strcmp(type, "True or False") == 0)
 		last = strcmp(initial, "True") == 0 ? "False" : "True";
 	else if (strcmp(type, "number") == 0 || strcmp(type, "size") == 0)
-		last = strcmp(last, initial) == 0 || strstr(values, "1.0") != NULL ? "0.5" : last;
+		last = strcmp(last, initial) == 0 ? "0.5" : last;
 	else if (strcmp(type, "path") == 0)
 		last = "elsewhere";
 	else
