@@ -7,6 +7,7 @@
 #include "report/export.h"
 #include "report/map.h"
 #include "report/proto.h"
+#include "report/walk.h"
 
 enum { TRACE_PACKET = 1 };
 enum { PACKET_TIMESTAMP = 8, PACKET_SEQUENCE_ID = 10, PACKET_TRACK_EVENT, PACKET_INTERNED_DATA, PACKET_SEQUENCE_FLAGS,
@@ -31,9 +32,6 @@ struct writing {
 	const struct gsr_view *view;
 	uint64_t base_ns;
 	struct gsr_proto packet, part, inner;
-	unsigned char *devices; /* by item */
-	uint64_t live_bytes[256];
-	struct gsr_held held;
 	bool begun;
 	struct gsr_map threads; /* that have a track */
 	bool *named; /* by name */
@@ -159,69 +157,51 @@ static void instant_write(struct writing *writing, size_t row, int64_t time_ns, 
 	packet_end(writing);
 }
 
-static void memory_write(struct writing *writing, size_t row, int64_t time_ns, const struct gsr_item *item, bool begins)
+static void memory_write(void *user, const struct gsr_walk *walk, size_t row, int64_t time_ns, const struct gsr_item *item,
+			 unsigned device, bool begins)
 {
-	const struct gsr_view *view = writing->view;
-	unsigned device = writing->devices[item - view->replay.items];
+	struct writing *writing = user;
+	const struct gsr_view *view = walk->view;
 	uint64_t frame = gsr_places_line(view->places, gsr_item_stack(view, item));
 	char text[GSR_CELL_BYTES];
 
 	thread_track_need(writing, GSR_CELL(&view->model, events, thread, row));
-	writing->live_bytes[device] += begins ? item->size_bytes : -item->size_bytes;
 	name_add(writing, frame + 2, gsr_frame_text(view->places, frame, text));
 	instant_write(writing, row, time_ns, frame + 2, begins ? "alloc" : "free", gsr_item_address(item, gsr_item_sort(view, item)),
 		      item->size_bytes);
-	counter_write(writing, time_ns, live_track(device), writing->live_bytes[device]);
+	counter_write(writing, time_ns, live_track(device), walk->live_bytes[device]);
 }
 
-static void events_write(struct writing *writing)
+static void held_write(void *user, const struct gsr_walk *walk, int64_t time_ns, unsigned device)
 {
-	const struct gsr_view *view = writing->view;
-	const struct gsr_model *model = &view->model;
-	size_t failed = gsr_name_find(&GSR_TABLE(model, events)->names[GS_SNAP_events_type], "oom");
-	int64_t *times = gsr_event_times(model);
-	struct gsr_steps steps;
+	counter_write(user, time_ns, live_track(device) + 1, walk->held.bytes[device]);
+}
 
-	gsr_steps_read(&view->replay, GSR_ROWS(model, events), &steps);
-	for (size_t i = 0; i < view->replay.item_count && view->replay.items[i].born == 0; i++)
-		writing->live_bytes[writing->devices[i]] += view->replay.items[i].size_bytes;
-	for (size_t row = 0; row < GSR_ROWS(model, events); row++) {
-		unsigned device = GSR_CELL(model, events, device, row) & 255;
+static void failure_write(void *user, const struct gsr_walk *walk, size_t row, int64_t time_ns)
+{
+	const struct gsr_model *model = &walk->view->model;
 
-		if (gsr_held_step(model, row, &writing->held))
-			counter_write(writing, times[row], live_track(device) + 1, writing->held.bytes[device]);
-		if (steps.ended[row] != 0)
-			memory_write(writing, row, times[row], &view->replay.items[steps.ended[row] - 1], false);
-		if (steps.begun[row] != 0)
-			memory_write(writing, row, times[row], &view->replay.items[steps.begun[row] - 1], true);
-		if (GSR_CELL(model, events, type, row) != failed)
-			continue;
-		thread_track_need(writing, GSR_CELL(model, events, thread, row));
-		name_add(writing, FAILURE_NAME, "out of memory");
-		instant_write(writing, row, times[row], FAILURE_NAME, "oom", 0, GSR_CELL(model, events, size_bytes, row));
-	}
-	gsr_steps_drop(&steps);
-	free(times);
+	thread_track_need(user, GSR_CELL(model, events, thread, row));
+	name_add(user, FAILURE_NAME, "out of memory");
+	instant_write(user, row, time_ns, FAILURE_NAME, "oom", 0, GSR_CELL(model, events, size_bytes, row));
 }
 
 int gsr_export_perfetto(const struct gsr_view *view, const struct gsr_options *options)
 {
+	static const struct gsr_walk_visit visit = {held_write, memory_write, failure_write};
 	const struct gsr_model *model = &view->model;
 	struct writing writing = {.view = view,
 				  .base_ns = gsr_decimal(model->meta, GS_KEY(meta, monotonic_base_ns)),
-				  .devices = gsr_item_devices(view),
 				  .named = calloc(GSR_ROWS(model, frames) + 3, sizeof(bool))};
 
 	(void)options;
 	if (writing.named == NULL)
 		abort();
-	gsr_held_begin(model, &writing.held);
 	tracks_write(&writing);
-	events_write(&writing);
+	gsr_walk(view, &visit, &writing);
 	gsr_proto_drop(&writing.packet);
 	gsr_proto_drop(&writing.part);
 	gsr_proto_drop(&writing.inner);
-	free(writing.devices);
 	gsr_map_drop(&writing.threads);
 	free(writing.named);
 	return GSR_FINE;
