@@ -2,6 +2,7 @@
 #include "shim/core/moment.h"
 
 #include "shim/core/order.h"
+#include "shim/submit/submit.h"
 
 void gs_moment_take(struct gs_moment *ret_moment)
 {
@@ -12,6 +13,7 @@ void gs_moment_take(struct gs_moment *ret_moment)
 
 		ret_moment->serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
 	}
+	gs_submit_flush();
 }
 
 void gs_moment_passed(const struct gs_moment *moment, CUcontext context)

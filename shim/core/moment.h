@@ -16,6 +16,8 @@ struct gs_moment {
 	uint64_t to_host;
 };
 
+/* What was put off by then is submitted when this returns: another thread may have put off a launch, and freed its memory,
+ * since the call flushed. */
 void gs_moment_take(struct gs_moment *ret_moment);
 
 /* The host has waited for everything that was submitted to the context before the moment. */

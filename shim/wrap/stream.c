@@ -5,6 +5,7 @@
 #include "shim/core/device.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/note.h"
 #include "shim/watch/sample.h"
@@ -67,6 +68,7 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	CUresult result;
 
 	gs_wait_for_stream(call, hStream);
+	gs_submit_flush(); /* what was put off until `before` */
 	result = real(hStream);
 	if (result == CUDA_SUCCESS && known)
 		gsa_stream_idle(device->allocator, stream.id, before);

@@ -2,6 +2,7 @@
  * the same with submit:thread and without. The names of hazards are in tests/preload/test_submit.sh. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -257,6 +258,50 @@ static void threads(void)
 	printf("errors %u\n", errors_read(crew.errors));
 }
 
+static struct beside {
+	cudaStream_t busy, other;
+	uint32_t *errors;
+	_Atomic bool done;
+} beside;
+
+/* Memory goes from one stream to the other. */
+static void *beside_work(void *unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < 40; i++) {
+		uint32_t *words;
+
+		NEED(cudaMallocAsync((void **)&words, WORDS * sizeof(*words), beside.busy));
+		for (uint32_t j = 0; j < 4; j++)
+			kernel_fill(words, 1000 + j, WORDS, beside.busy);
+		NEED(cudaFreeAsync(words, beside.busy));
+		NEED(cudaMallocAsync((void **)&words, WORDS * sizeof(*words), beside.other));
+		kernel_fill(words, i, WORDS, beside.other);
+		NEED(cudaStreamSynchronize(beside.other));
+		kernel_verify(words, i, WORDS, beside.errors, beside.other);
+		NEED(cudaStreamSynchronize(beside.other));
+		NEED(cudaFreeAsync(words, beside.other));
+	}
+	beside.done = true;
+	return NULL;
+}
+
+/* One thread waits, by the stream or the device, while another one launches and frees: what is freed and not yet submitted when the
+ * wait begins is not idle when it ends. */
+static void waits_beside(void)
+{
+	pthread_t thread;
+
+	beside.errors = errors_new();
+	beside.busy = stream_new();
+	beside.other = stream_new();
+	pthread_create(&thread, NULL, beside_work, NULL);
+	for (unsigned i = 0; !beside.done; i++)
+		NEED(i % 2 == 0 ? cudaStreamSynchronize(beside.busy) : cudaDeviceSynchronize());
+	pthread_join(thread, NULL);
+	printf("errors %u\n", errors_read(beside.errors));
+}
+
 /* A capture takes what is launched into it and nothing else. */
 static void capture(void)
 {
@@ -441,6 +486,7 @@ static const struct {
 } cases[] = {
 	{"chain", chain},	  {"spin", spin},     {"turns", turns},	    {"legacy", legacy},	      {"per_thread", per_thread},
 	{"refused", refused},	  {"params", params}, {"memory", memory},   {"callbacks", callbacks}, {"threads", threads},
+	{"waits_beside", waits_beside},
 	{"capture", capture},	  {"streams", streams}, {"times", times},   {"devices", devices},     {"forks", forks},
 	{"raw_forks", raw_forks},
 	{"exits", exits},	  {"exits_busy", exits_busy},		    {"attribute", attribute},

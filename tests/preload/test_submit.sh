@@ -49,6 +49,25 @@ for seed in 1 2 3; do
 	same "with graphs, seed $seed" --seed $seed --policy random "$programs/rt_graph" $seed 300
 done
 
+# With the debug build all is put off that may be, and the turns of threads are those of the seed.
+mkdir "$folder/eager"
+ln -s "$BUILD/sim" "$folder/eager/sim"
+ln -s "$BUILD/check/libgpushim.so" "$folder/eager/libgpushim.so"
+eager() { # eager CASE SEED: what the case prints
+	(cd "$folder" && SIM_SHADOW=off GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,log:error,watch:off timeout 120 "$TOP/scripts/sim-run" \
+		--build "$folder/eager" --threads baton --policy late --seed "$2" "$programs/rt_submit" "$1" 2>&1)
+}
+name='what another thread puts off and frees while one waits is not idle (H3)'
+if [ -e "$folder/eager/libgpushim.so" ]; then
+	wrong=0
+	for seed in 12 16 18 24 34 38; do
+		[ "$(eager waits_beside $seed)" = 'errors 0' ] || wrong=$((wrong + 1))
+	done
+	is "$name" $wrong 0
+else
+	skip "$name" 'no debug build of libgpushim.so'
+fi
+
 export SIM_FAULT=cuLaunchKernelEx:100:700
 sim "$programs/rt_submit" chain
 unset SIM_FAULT
