@@ -12,7 +12,9 @@ V         ?= 0
 Q         := $(if $(filter 0,$(V)),@,)
 say        = $(if $(filter 0,$(V)),@printf '  %-7s %s\n' $(1) '$(2)',@:)
 
+# What the library calls itself, for the loader and for people. Nobody links to it, so its name has no number.
 VERSION   := 0.1.0
+SONAME    := libgpushim.so
 
 # Function names for the report: symbol tables of modules, and their demangling.
 REPORT_LIBS := -lelf -liberty
@@ -91,7 +93,7 @@ fuzz_trace_src    := tests/tools/trace.c
 FUZZ_SECONDS ?= 60
 
 # --- targets -------------------------------------------------------------------------------------------------------
-.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install asan ubsan tsan fuzz bench
+.PHONY: mutants all help lib check-lib report sim tests libs gpu demo test test-quick tidy clean install deb asan ubsan tsan fuzz bench
 .DEFAULT_GOAL := all
 
 all: toolkit lib check-lib report sim tests libs gpu $(fuzz_bin)
@@ -111,6 +113,7 @@ help:
 ## make fuzz        libFuzzer (clang) on what reads text and files; FUZZ_SECONDS=60 each
 ## make mutants     planted bugs are caught: hours (ONLY='pattern': some of them)
 ## make install     PREFIX=/usr/local DESTDIR=
+## make deb         build/gpushim_VERSION_ARCHITECTURE.deb, a Debian package of it
 ## make clean
 
 .PHONY: toolkit
@@ -164,13 +167,13 @@ ifeq ($(SAN),)
 $(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -O3 -flto=auto -o $@ $(lib_obj) $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,--version-script=shim/gpushim.map \
-	  -Wl,-soname,libgpushim.so -Wl,--build-id $(LDFLAGS)
+	  -Wl,-soname,$(SONAME) -Wl,--build-id $(LDFLAGS)
 
 # The shim with assertions and fault points, and doors to them: for tests/fault.
 $(O)/check/libgpushim.so: $(check_obj) $(O)/check/tests/fault/check_door.o shim/gpushim.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -o $@ $(check_obj) $(O)/check/tests/fault/check_door.o $(SAN) -Wl,-z,defs -Wl,-z,now \
-	  -Wl,--version-script=shim/gpushim.map -Wl,-soname,libgpushim.so $(LDFLAGS)
+	  -Wl,--version-script=shim/gpushim.map -Wl,-soname,$(SONAME) $(LDFLAGS)
 else
 # Programs under a sanitizer cannot have doors called dlsym (see shim/api/doors.S): there is one shim for them.
 $(O)/libgpushim.so $(O)/check/libgpushim.so: $(O)/check/libgpushim_doors.so
@@ -188,7 +191,7 @@ $(O)/check/libgpushim_check.a: $(check_obj)
 # The shim for programs under a sanitizer: as above, but its doors have other names, which are exported.
 $(O)/check/libgpushim_doors.so: $(check_obj) $(O)/check/tests/fault/check_door.o
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $^ $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,-soname,libgpushim.so $(LDFLAGS)
+	$(Q)$(CC) -shared -o $@ $^ $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,-soname,$(SONAME) $(LDFLAGS)
 
 $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(call say,LD,$@)
@@ -369,7 +372,10 @@ mutants: all
 	@tests/mutants/run.py --only '$(or $(ONLY),*)'
 
 install: toolkit lib report $(O)/lib/.copied
-	@scripts/install "$(DESTDIR)$(PREFIX)"
+	@scripts/install "$(DESTDIR)$(PREFIX)" $(VERSION) $(O) "$(PREFIX)"
+
+deb: toolkit lib report $(O)/lib/.copied
+	@scripts/deb/build $(VERSION) $(O)
 
 clean:
 	rm -rf build

@@ -60,11 +60,11 @@ static void *open_beside(const char *own_path, const char *folder, const char *l
 	return !text.cut && access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-/* Beside us (as installed), in lib/ below us (as built), then the system's. Where the
+/* Beside us (as installed), in gpushim/ below the link to us, in lib/ below us (as built), then the system's. Where the
  * system lacks what libunwind itself needs, our copy of that is opened first: the loader then finds it by name. */
 static void *open_library(void)
 {
-	static const char *const folders[] = {"", "lib/"};
+	static const char *const folders[] = {"", "gpushim/", "lib/"};
 	void *handle = NULL;
 	Dl_info self;
 
