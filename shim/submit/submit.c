@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/launch.h"
 #include "graph/queue.h"
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
@@ -25,18 +26,6 @@
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
 
 enum { RECORD_LAUNCH = 1 };
-
-/* The attributes and the parameters follow. */
-struct launch_record {
-	struct gsg_record head;
-	uint64_t context_id;
-	CUcontext context;
-	CUfunction function;
-	const struct gs_params *params; /* NULL: packed as the program packed them, for `extra` */
-	CUlaunchConfig config;		/* attrs is set when it runs */
-	uint32_t values_offset;		/* of the parameters, from the start of the record */
-	uint32_t values_bytes;
-};
 
 _Atomic bool gs_submit_on, gs_submit_started;
 _Atomic int gs_submit_failed;
@@ -149,45 +138,57 @@ void gs_submit_attribute_set(const struct gs_attribute *attribute, int value)
 
 /* --- the queue's thread -------------------------------------------------------------------------------------------- */
 
-static bool enter_context(const struct launch_record *record)
+static bool enter_context(const struct gsg_launch *record)
 {
 	static uint64_t current_id; /* of the queue's thread, which alone comes here */
 
-	if (record->context_id == current_id)
+	if (record->shape.context_id == current_id)
 		return true;
 	if (gs_driver.cuCtxSetCurrent(record->context) != CUDA_SUCCESS)
 		return false;
-	current_id = record->context_id;
+	current_id = record->shape.context_id;
 	return true;
 }
 
-static CUresult launch_packed(const struct launch_record *record, const CUlaunchConfig *config, unsigned char *values)
+static CUresult launch_packed(const struct gsg_shape *shape, const CUlaunchConfig *config, void *values)
 {
-	size_t size_bytes = record->values_bytes;
+	size_t size_bytes = shape->values_bytes;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values, CU_LAUNCH_PARAM_BUFFER_SIZE, &size_bytes,
 			 CU_LAUNCH_PARAM_END};
 
-	return gs_driver.cuLaunchKernelEx(config, record->function, NULL, extra);
+	return gs_driver.cuLaunchKernelEx(config, shape->function, NULL, extra);
 }
 
-static CUresult launch(const struct launch_record *record)
+static CUresult launch(const struct gsg_launch *record)
 {
-	const unsigned char *start = (const unsigned char *)record;
-	unsigned char *values = (unsigned char *)(uintptr_t)start + record->values_offset; /* the driver only reads */
-	CUlaunchConfig config = record->config;
+	const struct gsg_shape *shape = &record->shape;
+	const struct gs_params *layout = shape->layout;
+	unsigned char *values = (unsigned char *)(uintptr_t)gsg_launch_values(record); /* the driver only reads */
+	CUlaunchConfig config = {
+		.gridDimX = shape->grid[0],
+		.gridDimY = shape->grid[1],
+		.gridDimZ = shape->grid[2],
+		.blockDimX = shape->block[0],
+		.blockDimY = shape->block[1],
+		.blockDimZ = shape->block[2],
+		.sharedMemBytes = shape->shared_bytes,
+		.hStream = shape->stream,
+		.numAttrs = shape->attribute_bytes / sizeof(CUlaunchAttribute),
+	};
 	void *params[GS_PARAMS_LIMIT];
 
-	config.attrs = config.numAttrs != 0 ? (CUlaunchAttribute *)((uintptr_t)(record + 1)) : NULL;
-	if (record->params == NULL)
-		return launch_packed(record, &config, values);
-	for (uint32_t i = 0; i < record->params->count; i++)
-		params[i] = values + record->params->each[i].offset;
-	return gs_driver.cuLaunchKernelEx(&config, record->function, params, NULL);
+	if (config.numAttrs != 0)
+		config.attrs = (CUlaunchAttribute *)((uintptr_t)gsg_launch_attributes(record));
+	if (layout == NULL)
+		return launch_packed(shape, &config, values);
+	for (uint32_t i = 0; i < layout->count; i++)
+		params[i] = values + layout->each[i].offset;
+	return gs_driver.cuLaunchKernelEx(&config, shape->function, params, NULL);
 }
 
 static void run(void *user, const struct gsg_record *head)
 {
-	const struct launch_record *record = (const struct launch_record *)head;
+	const struct gsg_launch *record = (const struct gsg_launch *)head;
 	CUresult result = CUDA_ERROR_INVALID_CONTEXT;
 
 	(void)user;
@@ -310,43 +311,61 @@ static bool packed_of(void **extra, const void **ret_values, size_t *ret_bytes)
 	return *ret_bytes <= GS_PARAMS_BYTES_LIMIT && (*ret_bytes == 0 || *ret_values != NULL);
 }
 
+/* The gaps between them, too, so that equal parameters are equal bytes. */
 static void copy_values(unsigned char *values, const struct gs_params *params, void *const *pointers)
 {
-	for (uint32_t i = 0; i < params->count; i++)
-		memcpy(values + params->each[i].offset, pointers[i], params->each[i].size_bytes);
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < params->count; i++) {
+		const struct gs_param *param = &params->each[i];
+
+		for (; end < param->offset; end++)
+			values[end] = 0;
+		memcpy(values + param->offset, pointers[i], param->size_bytes);
+		end = param->offset + param->size_bytes;
+	}
 }
 
 static bool put(const struct gs_call *call, const struct gs_submit_launch *work, const struct gs_context *context,
 		const struct gs_params *params)
 {
-	size_t attribute_bytes = work->config->numAttrs * sizeof(CUlaunchAttribute);
-	size_t values_offset = (sizeof(struct launch_record) + attribute_bytes + 15) & ~(size_t)15;
+	const CUlaunchConfig *config = work->config;
+	uint32_t attribute_bytes = config->numAttrs * (uint32_t)sizeof(CUlaunchAttribute);
+	uint64_t values_offset = gsg_launch_values_offset(attribute_bytes);
 	size_t values_bytes = params->size_bytes;
 	const void *packed = NULL;
-	struct launch_record *record;
+	struct gsg_launch *record;
+	unsigned char *values;
 
 	if (work->extra != NULL && !packed_of(work->extra, &packed, &values_bytes))
 		return false;
 	if (work->extra == NULL && work->params == NULL)
 		return false;
-	record = (struct launch_record *)gsg_queue_put_begin(
-		&queue, RECORD_LAUNCH, values_offset + values_bytes,
-		call->start_ticks != 0 ? call->start_ticks : __builtin_ia32_rdtsc());
+	record = (struct gsg_launch *)gsg_queue_put_begin(&queue, RECORD_LAUNCH, values_offset + values_bytes,
+							  call->start_ticks != 0 ? call->start_ticks
+										 : __builtin_ia32_rdtsc());
 	if (record == NULL)
 		return false;
-	record->context_id = context->id;
 	record->context = context->handle;
-	record->function = work->function;
-	record->params = work->extra != NULL ? NULL : params;
-	record->config = *work->config;
-	record->values_offset = (uint32_t)values_offset;
-	record->values_bytes = (uint32_t)values_bytes;
+	record->values_offset = values_offset;
+	record->shape = (struct gsg_shape){
+		.context_id = context->id,
+		.function = work->function,
+		.stream = config->hStream,
+		.layout = work->extra != NULL ? NULL : params,
+		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+		.shared_bytes = config->sharedMemBytes,
+		.attribute_bytes = attribute_bytes,
+		.values_bytes = (uint32_t)values_bytes,
+	};
+	values = (unsigned char *)record + values_offset;
 	if (attribute_bytes != 0)
-		memcpy(record + 1, work->config->attrs, attribute_bytes);
+		memcpy(record + 1, config->attrs, attribute_bytes);
 	if (work->extra == NULL)
-		copy_values((unsigned char *)record + values_offset, params, work->params);
+		copy_values(values, params, work->params);
 	else if (values_bytes != 0)
-		memcpy((unsigned char *)record + values_offset, packed, values_bytes);
+		memcpy(values, packed, values_bytes);
 	gsg_queue_put_end(&queue);
 	return true;
 }
