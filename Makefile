@@ -64,10 +64,10 @@ testlib_obj := $(testlib_src:%.c=$(O)/check/%.o)
 # lib_* is a shared library, linked to nothing or to what the word after lib_ says.
 unit_src    := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 unit_bin    := $(unit_src:%.c=$(O)/%)
-prog_rooms  := preload labelled conformance fault sim/torch mutants
+prog_rooms  := preload labelled labelled/blind conformance fault sim/torch mutants
 prog_src    := $(wildcard $(foreach room,$(prog_rooms),$(addprefix tests/$(room)/,rt_*.c rt12_*.c drv_*.c st_*.c dl_*.c)))
 prog_bin    := $(prog_src:%.c=$(O)/%)
-proglib_src := $(wildcard tests/preload/lib_*.c)
+proglib_src := $(wildcard $(addsuffix /lib_*.c,tests/preload tests/labelled/blind))
 proglib_bin := $(proglib_src:%.c=$(O)/%.so)
 gpu_c_src   := $(wildcard tests/gpu/*.c)
 gpu_cu_src  := $(wildcard tests/gpu/*.cu)
@@ -257,7 +257,7 @@ $(soak_bin): $(soak_obj) | sim
 	@mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $(soak_obj) $(SAN) -Wl,--allow-shlib-undefined $(link_rt) $(link_drv) -rdynamic -ldl -lpthread
 
-$(proglib_bin): $(O)/tests/preload/%.so: tests/preload/%.c | sim
+$(proglib_bin): $(O)/tests/%.so: tests/%.c | sim
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< \

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Findings of waits against labels: each program of tests/gpu/labelled/ says at its lines what must be found there
-(`# finds: KIND`); nothing else may be called a problem.
+(`# finds: KIND`, see tests/lib/labels.py); nothing else may be called a problem.
 
     labelled.py [NAME..]     some of the programs; without a name all
+    labelled.py --blind      those of labelled/blind/, written without knowing the detector
 
 Needs PyTorch, a GPU and build/. Prints one line for each program that is wrong, then the counts; status 1 if one is."""
 import concurrent.futures
@@ -14,40 +15,45 @@ import subprocess
 import sys
 import tempfile
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "labelled")
-BUILD = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "build")
-HELPERS = {"work"}
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDER = os.path.join(HERE, "labelled")
+BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build")
+HELPERS = {"work", "blind/host"}
 AT_ONCE = 6
 
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import labels # noqa: E402
 
-def labels(path):
+
+def labels_of(path):
     with open(path) as file:
-        return {(number, kind) for number, line in enumerate(file, 1)
-                for kind in re.findall(r"# finds: ([\w-]+)", line)}
+        return labels.of_python(file.read())
 
 
 def findings(path, folder):
-    """(line, kind) of each problem that gpushim names in the program; elsewhere, the place instead of the line."""
+    """{(sort, kind, line): finding} of what gpushim names in the program; elsewhere, the place instead of the line."""
+    with open(path) as file:
+        conf = "".join("," + text for text in re.findall(r"^# settings: (\S+)", file.read(), re.M))
     run = subprocess.run([sys.executable, path], cwd=folder, capture_output=True, text=True, timeout=300, env={
         **os.environ, "LD_PRELOAD": os.path.join(BUILD, "libgpushim.so"),
-        "GPUSHIM_ALLOC_CONF": f"snapshot_dir:{folder}"})
+        "GPUSHIM_ALLOC_CONF": f"snapshot_dir:{folder}{conf}"})
     if run.returncode != 0:
         raise RuntimeError(f"status {run.returncode}: {run.stderr.strip().splitlines()[-1:]}")
     snapshots = glob.glob(os.path.join(folder, "gpushim.*.json"))
     report = subprocess.run([os.path.join(BUILD, "gpushim-report"), "sync", "--json", *snapshots], capture_output=True,
                             text=True, check=True)
+    sync = json.loads(report.stdout)
     found = {}
-    for finding in json.loads(report.stdout)["findings"]:
-        if not finding["problem"]:
-            continue
-        place = re.search(r"labelled/%s:(\d+) in " % re.escape(os.path.basename(path)), finding["place"])
-        found[(int(place.group(1)) if place else finding["place"], finding["kind"])] = finding
+    for sort, finding in ([("finds", row) for row in sync["findings"] if row["problem"]] +
+                          [("hazard", row) for row in sync.get("hazards", [])]):
+        place = re.search(r"labelled/(?:blind/)?%s:(\d+) in " % re.escape(os.path.basename(path)), finding["place"])
+        found[(sort, finding["kind"], int(place.group(1)) if place else finding["place"])] = finding
     return found
 
 
 def describe(finding):
-    return "%d times, %.0f us each, %s" % (finding["calls"], finding["host_ns"] / 1000 / max(finding["calls"], 1),
-                                           finding["functions"])
+    return "%s: %s times, %.0f us each, %s" % (finding["place"], finding.get("calls"), finding.get("host_ns", 0) / 1000 /
+                                               max(finding.get("calls", 1), 1), finding.get("functions"))
 
 
 def check(path):
@@ -57,14 +63,14 @@ def check(path):
             found = findings(path, folder)
         except (RuntimeError, OSError, subprocess.SubprocessError, ValueError) as error:
             return ["could not be judged: %s" % error]
-    wanted = labels(path)
-    return (["missed: line %s, %s" % key for key in sorted(wanted - set(found))] +
-            ["false: line %s, %s (%s)" % (*key, describe(finding)) for key, finding in found.items()
-             if key not in wanted])
+    return labels.judge(labels_of(path), set(found)) + ["  " + describe(finding) for key, finding in found.items()
+                                                        if not any(labels.fits(label, key) for label in labels_of(path))]
 
 
 def main():
-    names = sys.argv[1:] or sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(FOLDER, "*.py")))
+    pattern = "blind/*.py" if "--blind" in sys.argv else "*.py"
+    names = [name for name in sys.argv[1:] if name != "--blind"] or sorted(
+        os.path.relpath(path, FOLDER)[:-3] for path in glob.glob(os.path.join(FOLDER, pattern)))
     names = [name for name in names if name not in HELPERS]
     paths = [os.path.join(FOLDER, name + ".py") for name in names]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -74,7 +80,7 @@ def main():
             print("%-20s %s" % (name, line))
     right = sum(not lines for lines in wrong.values())
     print("%d programs, %d labels: %d right, %d wrong" %
-          (len(names), sum(len(labels(path)) for path in paths), right, len(names) - right))
+          (len(names), sum(len(labels_of(path)) for path in paths), right, len(names) - right))
     return int(right < len(names))
 
 

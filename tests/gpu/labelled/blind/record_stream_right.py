@@ -1,0 +1,20 @@
+"""As it should be: record_stream tells PyTorch that the side stream uses the tensor. Nothing to find."""
+# settings: hazards:on
+import torch
+
+side = torch.cuda.Stream()
+kept = torch.zeros(1 << 20, device="cuda")
+torch.cuda.synchronize()
+for step in range(10):
+    batch = torch.full((1 << 20,), float(step), device="cuda")
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(20_000_000)
+        kept.add_(batch)
+    batch.record_stream(side)
+    del batch
+    other = torch.full((1 << 20,), -1.0, device="cuda")
+    torch.cuda.current_stream().wait_stream(side)
+    del other
+torch.cuda.synchronize()
+print(float(kept.sum()))
