@@ -1,7 +1,8 @@
 /* See queue.h.
  *
  * The ring is a run of records, each contiguous: one that does not fit before the end is preceded by a filler. head and
- * tail count bytes for ever. The thread reads tail and writes head; those who put hold the lock, read head and write tail. */
+ * tail count bytes for ever. The thread reads tail and writes head; those who put hold the lock, read head and write tail.
+ * Between head and what the thread has read lies what is held back. */
 #include "graph/queue.h"
 
 #include <limits.h>
@@ -26,6 +27,7 @@
 #define LATE_SHARE 64u /* and one in so many */
 
 static _Thread_local bool is_queue_thread __attribute__((tls_model("initial-exec")));
+static _Thread_local bool waited __attribute__((tls_model("initial-exec"))); /* for the queue, since it put something */
 
 static size_t offset_of(const struct gsg_queue *queue, uint64_t position)
 {
@@ -91,28 +93,63 @@ static void note_lateness(struct gsg_queue *queue, const struct gsg_record *reco
 		atomic_store(&queue->starved, true);
 }
 
+/* Waits a while for the next record, or for somebody who waits for those that are held. */
+static bool await_more(const struct gsg_queue *queue, uint64_t head, uint64_t read)
+{
+	uint64_t start_ns = gsb_os_now_ns();
+
+	do {
+		for (unsigned look = 0; look < LOOKS; look++) {
+			if (atomic_load_explicit(&queue->tail, memory_order_acquire) != read ||
+			    atomic_load_explicit(&queue->wanted, memory_order_relaxed) > head)
+				return true;
+			__builtin_ia32_pause();
+		}
+	} while (gsb_os_now_ns() - start_ns < queue->options.hold_ns);
+	return false;
+}
+
+/* Something is held. Whether it has to be run now. */
+static bool must_settle(const struct gsg_queue *queue, uint64_t head, uint64_t read, enum gsg_settle_reason *ret_reason)
+{
+	uint64_t wanted = atomic_load_explicit(&queue->wanted, memory_order_relaxed);
+
+	*ret_reason = GSG_SETTLE_WANTED;
+	if (wanted > head && wanted <= read)
+		return true;
+	*ret_reason = GSG_SETTLE_LATE;
+	return atomic_load_explicit(&queue->tail, memory_order_acquire) == read && !await_more(queue, head, read);
+}
+
 static void *serve(void *argument)
 {
 	struct gsg_queue *queue = argument;
-	uint64_t head = atomic_load(&queue->head), free_ticks = 0;
+	uint64_t head = atomic_load(&queue->head), read = head, held = GSG_NONE_HELD, free_ticks = 0;
 
 	is_queue_thread = true;
 	for (;;) {
+		enum gsg_settle_reason reason;
 		const struct gsg_record *record;
 
-		if (atomic_load_explicit(&queue->tail, memory_order_acquire) == head) {
-			if (!spin(&queue->tail, head, queue->options.spin_ns))
-				park(queue, head);
+		if (head != read && must_settle(queue, head, read, &reason)) {
+			queue->options.settle(queue->user, reason);
+			held = GSG_NONE_HELD;
+			advance(queue, head = read);
+		}
+		if (atomic_load_explicit(&queue->tail, memory_order_acquire) == read) {
+			if (head == read && !spin(&queue->tail, read, queue->options.spin_ns))
+				park(queue, read);
 			continue;
 		}
-		record = record_at(queue, head);
-		head += record->size_bytes;
+		record = record_at(queue, read);
 		if (record->kind != KIND_FILLER) {
 			note_lateness(queue, record, free_ticks);
-			queue->run(queue->user, record);
+			held = queue->run(queue->user, record, read);
 			free_ticks = __builtin_ia32_rdtsc();
 		}
-		advance(queue, head);
+		read += record->size_bytes;
+		if (held == GSG_NONE_HELD || held != head)
+			advance(queue, head = held == GSG_NONE_HELD ? read : held);
 	}
 	return NULL;
 }
@@ -206,6 +243,15 @@ bool gsg_queue_wants(struct gsg_queue *queue)
 	return !__builtin_expect(atomic_load_explicit(&queue->starved, memory_order_relaxed), 0);
 }
 
+/* So that what is held back is run. */
+static void want(struct gsg_queue *queue, uint64_t target)
+{
+	uint64_t wanted = atomic_load(&queue->wanted);
+
+	while (wanted < target && !atomic_compare_exchange_weak(&queue->wanted, &wanted, target))
+		continue;
+}
+
 /* Sleeps until the thread has come that far. */
 static void sleep_until(struct gsg_queue *queue, uint64_t target)
 {
@@ -227,6 +273,7 @@ static void wait_for_room(struct gsg_queue *queue, uint64_t end)
 	if (end <= queue->options.ring_bytes || !is_behind(queue, target))
 		return;
 	atomic_fetch_add_explicit(&queue->stats.full, 1, memory_order_relaxed);
+	want(queue, target);
 	sleep_until(queue, target);
 }
 
@@ -237,7 +284,7 @@ static void publish(struct gsg_queue *queue, uint64_t tail)
 		wake(queue);
 }
 
-struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint32_t kind, size_t size_bytes, uint64_t now_ticks)
+struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint16_t kind, size_t size_bytes, uint64_t now_ticks)
 {
 	struct gsg_record *record;
 	uint64_t tail;
@@ -260,7 +307,9 @@ struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint32_t kind, s
 	}
 	wait_for_room(queue, tail + size_bytes);
 	record = record_at(queue, tail);
-	*record = (struct gsg_record){.size_bytes = (uint32_t)size_bytes, .kind = kind, .put_ticks = now_ticks};
+	*record = (struct gsg_record){
+		.size_bytes = (uint32_t)size_bytes, .kind = kind, .first = waited, .put_ticks = now_ticks};
+	waited = false;
 	queue->put_bytes = size_bytes;
 	return record;
 }
@@ -280,6 +329,7 @@ static void wait_until(struct gsg_queue *queue, uint64_t target)
 {
 	uint64_t start_ns = gsb_os_now_ns();
 
+	want(queue, target);
 	while (is_behind(queue, target) && gsb_os_now_ns() - start_ns < FLUSH_SPIN_NS)
 		for (unsigned look = 0; look < LOOKS && is_behind(queue, target); look++)
 			__builtin_ia32_pause();
@@ -316,6 +366,7 @@ void gsg_queue_catch_up(struct gsg_queue *queue)
 {
 	uint64_t target = atomic_load_explicit(&queue->tail, memory_order_acquire);
 
+	waited = true;
 	if (is_queue_thread || !is_behind(queue, target))
 		return;
 	atomic_fetch_add_explicit(&queue->stats.flushes, 1, memory_order_relaxed);

@@ -8,6 +8,9 @@
  * records follow each other closely and without flushes between them. Waking a parked thread costs more than a launch, and a
  * flush that finds one record has to wait for another processor.
  *
+ * `run` may hold records back, to do several at once (graph/replay.h). They stay in the ring meanwhile, and `settle` runs them as
+ * soon as somebody waits for them, or when no record has followed for hold_ns.
+ *
  * Knows nothing of CUDA: what a record means is the business of `run`. */
 #ifndef GSG_QUEUE_H
 #define GSG_QUEUE_H
@@ -25,17 +28,26 @@
 /* The start of every record; what follows belongs to its maker. */
 struct gsg_record {
 	uint32_t size_bytes; /* of the whole record */
-	uint32_t kind;	     /* for `run`; 0 is the queue's own */
+	uint16_t kind;	     /* for `run`; 0 is the queue's own */
+	uint16_t first;	     /* whoever put it has waited for the queue since the last one */
 	uint64_t put_ticks;  /* when it was put: the processor's time-stamp counter */
 };
 
-/* Runs one record; called by the queue's thread only. */
-typedef void gsg_run_fn(void *user, const struct gsg_record *record);
+#define GSG_NONE_HELD UINT64_MAX
+
+enum gsg_settle_reason { GSG_SETTLE_WANTED, GSG_SETTLE_LATE };
+
+/* Both are called by the queue's thread only. Run takes the next record, and returns the position of the oldest one, this one
+ * or from before, that it has not run yet. After settle none is left. */
+typedef uint64_t gsg_run_fn(void *user, const struct gsg_record *record, uint64_t position);
+typedef void gsg_settle_fn(void *user, enum gsg_settle_reason reason);
 
 struct gsg_queue_options {
 	size_t ring_bytes;   /* a power of two, at least four of the largest records */
 	uint64_t spin_ns;    /* how long the thread looks for work before it parks */
 	uint64_t late_ticks; /* a record at the head that is left lying for longer is late; 0 = never */
+	gsg_settle_fn *settle; /* NULL: run holds nothing back */
+	uint64_t hold_ns;      /* how long for, at most, when no record follows */
 	bool eager;	     /* work is put whether that pays or not: for tests of those who use the queue */
 };
 
@@ -68,6 +80,7 @@ struct gsg_queue {
 	_Atomic bool resting;		    /* nothing is put for the time being */
 
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever run */
+	_Atomic uint64_t wanted;	    /* somebody waits for head to come so far */
 	_Atomic uint32_t sleepers;	    /* that wait for head; they sleep on `ran` */
 	_Atomic uint32_t ran;
 	_Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
@@ -89,7 +102,7 @@ bool gsg_queue_wants(struct gsg_queue *queue);
 
 /* Room for a record of so many bytes, all of them the caller's to fill but the header; waits while the ring is full. Nobody
  * else puts until gsg_queue_put_end. NULL: the queue is closed. */
-struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint32_t kind, size_t size_bytes, uint64_t now_ticks);
+struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint16_t kind, size_t size_bytes, uint64_t now_ticks);
 void gsg_queue_put_end(struct gsg_queue *queue);
 
 static inline bool gsg_queue_empty(const struct gsg_queue *queue)

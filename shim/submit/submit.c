@@ -186,12 +186,13 @@ static CUresult launch(const struct gsg_launch *record)
 	return gs_driver.cuLaunchKernelEx(&config, shape->function, params, NULL);
 }
 
-static void run(void *user, const struct gsg_record *head)
+static uint64_t run(void *user, const struct gsg_record *head, uint64_t position)
 {
 	const struct gsg_launch *record = (const struct gsg_launch *)head;
 	CUresult result = CUDA_ERROR_INVALID_CONTEXT;
 
 	(void)user;
+	(void)position;
 	gs_thread.inside = 1;
 	if (enter_context(record))
 		result = launch(record);
@@ -201,6 +202,7 @@ static void run(void *user, const struct gsg_record *head)
 		atomic_compare_exchange_strong(&gs_submit_failed, &none, (int)result);
 		gs_submit_stop("the driver refused one");
 	}
+	return GSG_NONE_HELD;
 }
 
 static uint64_t ticks_of(uint64_t ns)

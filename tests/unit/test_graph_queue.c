@@ -26,22 +26,53 @@ static unsigned wrong;
 static _Atomic uint32_t ran;
 static _Atomic int gate; /* records wait while it is closed */
 
+/* Records are held until there are so many of them; 0: they are not. */
+static uint32_t hold_until;
+static const struct gsg_record *held[64];
+static uint64_t held_from;
+static uint32_t held_count, settled[2];
+
 static unsigned char content_of(uint32_t thread, uint32_t number, uint32_t at)
 {
 	return (unsigned char)(thread * 31 + number * 7 + at);
 }
 
-static void check(void *user, const struct gsg_record *record)
+static void check(const struct gsg_record *record)
 {
 	const struct piece *piece = (const struct piece *)record;
 
-	assert_ptr_equal(user, next_number);
 	while (atomic_load(&gate) != 0)
 		gsb_os_nap();
 	wrong += record->kind != 1 + piece->thread || piece->number != next_number[piece->thread]++;
 	for (uint32_t i = 0; i < piece->bytes; i++)
 		wrong += piece->content[i] != content_of(piece->thread, piece->number, i);
 	atomic_fetch_add(&ran, 1);
+}
+
+static void check_held(void)
+{
+	for (uint32_t i = 0; i < held_count; i++)
+		check(held[i]);
+	held_count = 0;
+}
+
+static uint64_t run(void *user, const struct gsg_record *record, uint64_t position)
+{
+	assert_ptr_equal(user, next_number);
+	if (held_count == 0)
+		held_from = position;
+	held[held_count++] = record;
+	if (held_count < hold_until)
+		return held_from;
+	check_held();
+	return GSG_NONE_HELD;
+}
+
+static void settle(void *user, enum gsg_settle_reason reason)
+{
+	assert_ptr_equal(user, next_number);
+	settled[reason]++;
+	check_held();
 }
 
 static bool put(uint32_t thread, uint32_t number, uint32_t bytes)
@@ -64,7 +95,8 @@ static int start(void **state)
 {
 	static struct gsg_queue queues[16];
 	static unsigned used;
-	const struct gsg_queue_options options = {.ring_bytes = RING_BYTES, .spin_ns = 20000};
+	const struct gsg_queue_options options = {
+		.ring_bytes = RING_BYTES, .spin_ns = 20000, .settle = settle, .hold_ns = 10000000000u};
 
 	(void)state;
 	queue = &queues[used++];
@@ -72,7 +104,9 @@ static int start(void **state)
 	wrong = 0;
 	atomic_store(&ran, 0);
 	atomic_store(&gate, 0);
-	return gsg_queue_start(queue, check, next_number, &options) == GS_OK ? 0 : -1;
+	hold_until = 0;
+	memset(settled, 0, sizeof(settled));
+	return gsg_queue_start(queue, run, next_number, &options) == GS_OK ? 0 : -1;
 }
 
 static uint32_t size_of(uint32_t number)
@@ -203,12 +237,68 @@ static void test_close(void **state)
 	assert_int_equal(atomic_load(&ran), 10);
 }
 
+/* Who flushes does not wait for records that would make up more; what is held is run for whoever needs room. */
+static void test_hold(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	hold_until = 10;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(put(0, i, 0));
+		if (i % 7 == 6)
+			gsg_queue_flush(queue);
+	}
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), 1000);
+	assert_int_equal(settled[GSG_SETTLE_WANTED], 143);
+	assert_int_equal(settled[GSG_SETTLE_LATE], 0);
+	next_number[0] = 0;
+	hold_until = 60;
+	assert_int_equal(pthread_create(&thread, NULL, put_until_full, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_true(settled[GSG_SETTLE_WANTED] > 143);
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), 1064);
+	assert_int_equal(wrong, 0);
+}
+
+/* Nobody waits and nothing follows: what is held is run all the same. */
+static void test_hold_late(void **state)
+{
+	(void)state;
+	hold_until = 10;
+	queue->options.hold_ns = 1;
+	for (uint32_t i = 0; i < 5; i++)
+		assert_true(put(0, i, 0));
+	while (atomic_load(&ran) != 5)
+		gsb_os_nap();
+	assert_true(settled[GSG_SETTLE_LATE] >= 1);
+	assert_true(gsg_queue_empty(queue));
+	assert_int_equal(wrong, 0);
+}
+
+/* The record knows whether its thread has waited for the queue since its last one. */
+static void test_first(void **state)
+{
+	(void)state;
+	hold_until = 10;
+	gsg_queue_flush(queue);
+	for (uint32_t i = 0; i < 9; i++)
+		assert_true(put(0, i, 0));
+	gsg_queue_flush(queue);
+	for (uint32_t i = 0; i < 9; i++)
+		assert_int_equal(held[i]->first, i == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start),
 		cmocka_unit_test_setup(test_starved, start), cmocka_unit_test_setup(test_close, start),
+		cmocka_unit_test_setup(test_hold, start),    cmocka_unit_test_setup(test_hold_late, start),
+		cmocka_unit_test_setup(test_first, start),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
