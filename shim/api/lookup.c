@@ -136,7 +136,8 @@ void *gs_lookup_unlisted(uint32_t number)
 		atomic_fetch_add_explicit(&gs_counter_unlisted, 1, memory_order_relaxed);
 		if (GS_TO_HOST_UNLISTED)
 			gs_order_note_to_host();
-		gs_submit_flush();
+		if (GS_FLUSHES_UNLISTED)
+			gs_submit_flush();
 		if (atomic_load_explicit(&trampoline_captures[number], memory_order_relaxed))
 			gs_order_capture_lost();
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/base/os.h"
 
@@ -34,6 +35,7 @@ bool gs_params_known(void)
 
 static uint32_t slot_of(CUfunction function)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	return (uint32_t)((uintptr_t)function * 0x9e3779b97f4a7c15u >> 40) & (SLOTS - 1);
 }
 
@@ -156,12 +158,18 @@ const struct gs_params *gs_params_of(CUfunction function)
 	return params != &none ? params : NULL;
 }
 
-void gs_params_forget(void)
+static void slots_clear(void)
 {
-	gsb_lock_acquire(&lock);
+	gsb_debug_assert(gsb_lock_held(&lock));
 	if (slots_used)
 		memset(slots, 0, sizeof(slots));
 	slots_used = false;
+}
+
+void gs_params_forget(void)
+{
+	gsb_lock_acquire(&lock);
+	slots_clear();
 	gsb_lock_release(&lock);
 }
 

@@ -2,8 +2,10 @@
  * than it took effect, so that a little more counts as ordered than is. */
 #include "shim/watch/causal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 
 #define STREAMS GS_CAUSAL_STREAMS
@@ -32,9 +34,10 @@ static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 /* Guarded by lock. */
 static struct stream streams[STREAMS];
 static struct event events[EVENTS];
-static struct clock host;  /* what it knows to be done */
-static bool distrusted;    /* events */
-static bool full;	   /* nothing is judged any more */
+static struct clock host; /* what it knows to be done */
+static bool full;	  /* nothing is judged any more */
+
+static _Atomic bool distrusted; /* events */
 
 static void clock_join(struct clock *clock, const struct clock *other)
 {
@@ -45,6 +48,7 @@ static void clock_join(struct clock *clock, const struct clock *other)
 
 static void clock_reach(struct clock *clock, unsigned slot, uint64_t when)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	if (when > clock->at[slot])
 		clock->at[slot] = when;
 }
@@ -62,6 +66,7 @@ static bool slot_find(const struct gs_work_stream *stream, unsigned *ret_slot)
 {
 	unsigned spare = STREAMS;
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	if (stream->made_up) {
 		clock_all(&host);
 		return false;
@@ -94,6 +99,7 @@ static void clock_of(unsigned slot, struct clock *ret_clock)
 {
 	const struct stream *self = &streams[slot];
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	*ret_clock = self->clock;
 	clock_join(ret_clock, &host);
 	if (!self->blocking && !self->legacy)
@@ -132,14 +138,20 @@ bool gs_causal_work(const struct gs_work_stream *stream, uint64_t when, struct g
 	return found;
 }
 
+/* The point is of the stream that has its slot now. */
+static bool slot_stays(const struct gs_causal_point *point)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	return streams[point->slot].id == point->stream;
+}
+
 bool gs_causal_before(const struct gs_causal_point *earlier, const struct gs_causal_point *later)
 {
 	struct clock clock;
 	bool before = true;
 
 	gsb_lock_acquire(&lock);
-	if (!full && earlier->stream != later->stream && streams[earlier->slot].id == earlier->stream &&
-	    streams[later->slot].id == later->stream) {
+	if (!full && earlier->stream != later->stream && slot_stays(earlier) && slot_stays(later)) {
 		clock_of(later->slot, &clock);
 		before = earlier->when <= clock.at[earlier->slot];
 	}
@@ -152,7 +164,7 @@ bool gs_causal_done(const struct gs_causal_point *point)
 	bool done;
 
 	gsb_lock_acquire(&lock);
-	done = full || streams[point->slot].id != point->stream || point->when <= host.at[point->slot];
+	done = full || !slot_stays(point) || point->when <= host.at[point->slot];
 	gsb_lock_release(&lock);
 	return done;
 }
@@ -163,6 +175,7 @@ static struct event *event_find(CUevent event, bool make)
 {
 	unsigned at = (unsigned)(((uintptr_t)event >> 3) * 0x9e3779b97f4a7c15u >> 40) % EVENTS;
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	for (unsigned i = 0; i < PROBES; i++)
 		if (events[(at + i) % EVENTS].event == event)
 			return &events[(at + i) % EVENTS];
@@ -209,7 +222,9 @@ void gs_causal_event_gone(CUevent event)
 /* NULL: it is not known what it stands for. */
 static const struct event *event_known(CUevent event)
 {
-	return distrusted || event == NULL ? NULL : event_find(event, false);
+	if (event == NULL || atomic_load_explicit(&distrusted, memory_order_relaxed))
+		return NULL;
+	return event_find(event, false);
 }
 
 void gs_causal_waits(const struct gs_work_stream *stream, CUevent event, uint64_t when)
@@ -272,9 +287,7 @@ void gs_causal_all_done(uint64_t before)
 
 void gs_causal_distrust_events(void)
 {
-	gsb_lock_acquire(&lock);
-	distrusted = true;
-	gsb_lock_release(&lock);
+	atomic_store_explicit(&distrusted, true, memory_order_relaxed);
 }
 
 void gs_causal_reset_locks(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocator/addr_map.h"
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
@@ -77,6 +78,13 @@ void gs_hazard_init(bool on, bool only_sampled)
 
 /* --- blocks ------------------------------------------------------------------------------------------------------ */
 
+/* The last one that begins at the address or before it; NULL. */
+static struct block *block_before(uint64_t address)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	return gsa_map_floor(&blocks, address);
+}
+
 void gs_hazard_memory_begins(enum gs_live_class live_class, uint64_t address, uint64_t size_bytes)
 {
 	struct block *block;
@@ -84,8 +92,8 @@ void gs_hazard_memory_begins(enum gs_live_class live_class, uint64_t address, ui
 	if (live_class == GS_LIVE_HANDLE || live_class == GS_LIVE_IPC || size_bytes == 0)
 		return;
 	gsb_lock_acquire(&lock);
-	block = gsa_map_find(&blocks, address);
-	if (block == NULL && (block = gsb_slab_take(&block_slab)) != NULL &&
+	block = block_before(address);
+	if ((block == NULL || block->start != address) && (block = gsb_slab_take(&block_slab)) != NULL &&
 	    gsa_map_insert(&blocks, &map_slabs, address, block) != GS_OK) {
 		gsb_slab_give(&block_slab, block);
 		block = NULL;
@@ -100,7 +108,7 @@ void gs_hazard_memory_ends(enum gs_live_class live_class, uint64_t address)
 	struct block *block;
 
 	gsb_lock_acquire(&lock);
-	block = gsa_map_find(&blocks, address);
+	block = block_before(address);
 	if (block != NULL && block->start == address && block->live_class == live_class) {
 		gsa_map_remove(&blocks, &map_slabs, address);
 		gsb_slab_give(&block_slab, block);
@@ -127,7 +135,7 @@ static bool block_find(uint64_t address, struct block *ret_block)
 	bool found;
 
 	gsb_lock_acquire(&lock);
-	block = gsa_map_floor(&blocks, address);
+	block = block_before(address);
 	found = block != NULL && address >= block->start && address - block->start < block->size_bytes;
 	if (found)
 		*ret_block = *block;
@@ -152,6 +160,7 @@ static void candidate_add(struct candidates *candidates, enum gs_crossing_kind k
 
 static void record_drop(struct record *record)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	if (record->block.size_bytes != 0 && gsa_map_find(&used, record->block.start) == record)
 		gsa_map_remove(&used, &map_slabs, record->block.start);
 	record->block.size_bytes = 0;
@@ -177,6 +186,7 @@ static struct record *record_of(const struct block *block, struct candidates *ca
 {
 	struct record *record = gsa_map_floor(&used, block->start);
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	if (record != NULL && record->block.start == block->start && record->block.life == block->life)
 		return record;
 	if (record != NULL && record->block.start + record->block.size_bytes > block->start)

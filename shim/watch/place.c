@@ -51,7 +51,8 @@ void gs_place_add(struct gsb_text *text, uint32_t stack)
 			python = frame;
 			break;
 		}
-		if (innermost.kind == GS_FRAME_NONE && frame.file != 0 && !is_between(frame.file))
+		if (innermost.kind == GS_FRAME_NONE && frame.kind == GS_FRAME_NATIVE && frame.file != 0 &&
+		    !is_between(frame.file))
 			innermost = frame;
 	}
 	if (python.kind == GS_FRAME_PYTHON) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
@@ -134,6 +135,7 @@ static struct stream *stream_record(uint64_t id, bool make)
 	unsigned at = (unsigned)((id * 0x9e3779b97f4a7c15u) >> 40) % STREAMS;
 	struct stream *oldest = &streams[at];
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct stream *stream = &streams[(at + i) % STREAMS];
 
@@ -179,6 +181,7 @@ static struct context *context_record(uint32_t name)
 {
 	struct context *context;
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	for (unsigned i = 0; i < CONTEXTS; i++)
 		if (contexts[i].context == name)
 			return &contexts[i];
@@ -231,14 +234,16 @@ void gs_proven_legacy(const struct gs_work_stream *legacy, uint64_t before)
 
 static struct event *event_place(CUevent event)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	return &events[(((uintptr_t)event >> 3) * 0x9e3779b97f4a7c15u >> 40) % EVENTS];
 }
 
 void gs_proven_event_recorded(CUevent event, const struct gs_work_stream *stream, uint64_t before)
 {
-	struct event *place = event_place(event);
+	struct event *place;
 
 	gsb_lock_acquire(&lock);
+	place = event_place(event);
 	if (stream->id != 0)
 		*place = (struct event){.event = event, .stream = stream->id, .before = before};
 	else if (place->event == event)
@@ -248,9 +253,10 @@ void gs_proven_event_recorded(CUevent event, const struct gs_work_stream *stream
 
 void gs_proven_event_done(CUevent event)
 {
-	struct event *place = event_place(event);
+	struct event *place;
 
 	gsb_lock_acquire(&lock);
+	place = event_place(event);
 	if (event != NULL && place->event == event)
 		stream_prove(place->stream, place->before);
 	gsb_lock_release(&lock);
@@ -258,9 +264,10 @@ void gs_proven_event_done(CUevent event)
 
 void gs_proven_event_gone(CUevent event)
 {
-	struct event *place = event_place(event);
+	struct event *place;
 
 	gsb_lock_acquire(&lock);
+	place = event_place(event);
 	if (place->event == event)
 		place->event = NULL;
 	gsb_lock_release(&lock);
@@ -268,12 +275,13 @@ void gs_proven_event_gone(CUevent event)
 
 void gs_proven_stream_waits(const struct gs_work_stream *stream, CUevent event, uint64_t when)
 {
-	struct event *place = event_place(event);
+	struct event *place;
 	struct stream *record;
 
 	if (stream->id == 0)
 		return;
 	gsb_lock_acquire(&lock);
+	place = event_place(event);
 	if (event != NULL && place->event == event && place->stream != stream->id) {
 		record = stream_record(stream->id, true);
 		record->waits[record->next_wait++ % WAITS] =
@@ -366,12 +374,13 @@ bool gs_proven_stream_pending(const struct gs_work_stream *stream)
 
 bool gs_proven_event_pending(CUevent event, uint32_t *ret_context)
 {
-	const struct event *place = event_place(event);
+	const struct event *place;
 	const struct stream *record;
 	bool pending = true;
 
 	*ret_context = 0;
 	gsb_lock_acquire(&lock);
+	place = event_place(event);
 	if (event != NULL && place->event == event && (record = stream_record(place->stream, false)) != NULL) {
 		uint64_t when = newest((unsigned)(record - streams) + 1);
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/watch/crossing.h"
 
@@ -26,6 +27,7 @@ static struct work before[STREAMS]; /* what it may have had to wait for */
 
 static struct work *of_stream(uint64_t id)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	for (unsigned i = 0; i < STREAMS; i++)
 		if (newest[i].stream == id)
 			return &newest[i];
@@ -46,6 +48,12 @@ static const struct work *other(uint64_t id)
 	return NULL;
 }
 
+static void barrier_set(uint64_t stream, uint64_t when, uint32_t name, uint32_t stack)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	barrier = (struct work){stream, when, name, stack};
+}
+
 /* The lock of proven.h is taken before this one's work is changed, never while it is held. */
 static void barrier_raise(const struct gs_work_stream *stream, uint32_t name, uint32_t stack, uint64_t when)
 {
@@ -62,9 +70,8 @@ static void barrier_raise(const struct gs_work_stream *stream, uint32_t name, ui
 	}
 	gsb_lock_acquire(&lock);
 	memcpy(before, known, sizeof(before));
-	barrier = (struct work){any ? stream->id : 0, when, name, stack};
+	barrier_set(any ? stream->id : 0, when, name, stack);
 	gsb_lock_release(&lock);
-
 }
 
 static void barrier_pass(const struct gs_work_stream *stream, uint32_t name, uint32_t stack, uint64_t when)
@@ -88,7 +95,7 @@ static void barrier_pass(const struct gs_work_stream *stream, uint32_t name, uin
 	if (held == NULL || !pending(&raised, false))
 		return;
 	gsb_lock_acquire(&lock);
-	barrier.stream = 0;
+	barrier_set(0, 0, 0, 0);
 	gsb_lock_release(&lock);
 	gs_crossing_add(&crossing);
 }
@@ -99,7 +106,7 @@ void gs_serial_look(const struct gs_work_stream *stream, uint32_t name, uint32_t
 	if (context != stream->context) {
 		context = stream->context;
 		memset(newest, 0, sizeof(newest));
-		barrier.stream = 0;
+		barrier_set(0, 0, 0, 0);
 	}
 	gsb_lock_release(&lock);
 	if (stream->legacy)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/core/counter.h"
 #include "shim/stack/stack.h"
@@ -87,6 +88,7 @@ static uint64_t quantile(const struct loop *loop, unsigned share)
 {
 	uint64_t wanted = (loop->steps * share + 99) / 100, seen = 0;
 
+	gsb_debug_assert(gsb_lock_held(&lock));
 	for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
 		seen += loop->histogram[bucket];
 		if (seen >= wanted)
@@ -137,6 +139,7 @@ static void step_end(uint64_t ticks, const uint64_t sums[GS_FIGURE_COUNT])
 
 static void step_begin(struct loop *loop, uint64_t ticks, const uint64_t sums[GS_FIGURE_COUNT])
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	current = loop;
 	begin = ticks;
 	memcpy(before, sums, sizeof(before));
@@ -183,6 +186,15 @@ static struct loop *loop_of(enum gs_loop_kind kind, uint32_t name, uint32_t stac
 	return room;
 }
 
+static void lead(uint32_t thread)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	if (current != NULL && thread == (uint32_t)getpid() && current->kind == GS_LOOP_FOUND)
+		current->kind = GS_LOOP_INNER;
+	current = NULL;
+	atomic_store_explicit(&leader, thread, memory_order_relaxed);
+}
+
 /* Whether the calling thread leads, or does from now on. */
 static bool leads(enum gs_found found, bool established, uint64_t ticks)
 {
@@ -195,10 +207,7 @@ static bool leads(enum gs_found found, bool established, uint64_t ticks)
 			   ticks > atomic_load_explicit(&leader_due, memory_order_relaxed))))
 		return false;
 	gsb_lock_acquire(&lock);
-	if (current != NULL && mine == (uint32_t)getpid() && current->kind == GS_LOOP_FOUND)
-		current->kind = GS_LOOP_INNER;
-	current = NULL;
-	atomic_store_explicit(&leader, mine, memory_order_relaxed);
+	lead(mine);
 	gsb_lock_release(&lock);
 	return true;
 }
@@ -324,6 +333,7 @@ static void step_read(const struct step *step, struct gs_step *ret_step)
 
 static bool in_ring(const struct step *step, uint64_t first)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	for (uint64_t at = first; at < ring_end; at++)
 		if (ring[at % GS_STEPS_KEPT].loop == step->loop && ring[at % GS_STEPS_KEPT].number != 0)
 			return ring[at % GS_STEPS_KEPT].number <= step->number;

@@ -27,12 +27,13 @@ ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_devi
             r"gsa_trim|gsa_wait|gs_stream_ends|event_\w+|fence_\w+|stream_ending|all_idle|take_serials|"
             r"await_zero|record\w*|gs_context_\w+|context_gone|"
             r"gs_ipc_context_gone|gs_device_add_peer|gsa_plain_forget|gs_driver\.cu\w+|"
-            r"gs_(?:proven|launch|wait|note|live|ring|kernel|kept|quick)_\w+")
+            r"gs_(?:proven|launch|wait|note|live|ring|kernel|kept|quick|submit|attribute|known|params|causal|hazard|serial|"
+            r"sample|step|graph)_\w+|gsg_\w+|publish|wake|advance|wait_for_room")
 FIELDS = (r"id|stream_id|owner|pool|context|context_id|handle|device|segment|tag|state|stream|address|serial|"
           r"kind|nonce|stream_ends|context_changes|magic|free_serial|cover|uuid|pid|"
           r"stack|fn|way|memory|name|event|before")
 ROOMS = ["allocator/*.c", "shim/core/*.c", "shim/wrap/*.c", "shim/ipc/*.c", "shim/watch/*.c", "shim/stack/*.c",
-         "shim/torch/*.c"]
+         "shim/torch/*.c", "shim/submit/*.c", "graph/*.c"]
 LEFT_OUT = ["allocator/check.c", "shim/core/conf.c", "shim/core/counter.c"]
 MUTANT_C = """#include "shim/base/mutant.h"
 #include <stdlib.h>
@@ -50,7 +51,10 @@ UNITS = {
                   "allocator_stitch", "allocator_stitch_again", "allocator_purge", "allocator_pinned"],
     "shim/core": ["core_order", "core_stream", "wrap_context", "core_conf", "watch_live"],
     "shim/wrap": ["wrap_context"],
-    "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder"],
+    "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
+                   "watch_hazard"],
+    "shim/submit": ["graph_queue"],
+    "graph": ["graph_queue"],
     "shim/stack": ["stack_intern"],
 }
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
@@ -74,12 +78,26 @@ NEAR = {
     "shim/watch/kept.c": ["script preload/kill"],
     "shim/watch/live.c": ["unit watch_live"],
     "shim/watch/live_top.c": ["script preload/limits"],
-    "shim/watch/step.c": ["script preload/steps"],
+    "shim/core/params.c": ["script preload/submit"],
+    "shim/watch/step.c": ["unit watch_step", "script preload/steps"],
+    "shim/watch/sticky.c": ["unit watch_sticky", "script preload/sticky"],
+    "shim/watch/place.c": ["unit watch_sticky"],
+    "shim/watch/proven.c": ["unit watch_proven", "script preload/sticky", "script preload/waits"],
+    "shim/watch/causal.c": ["unit watch_hazard", "script labelled/labelled"],
+    "shim/watch/hazard.c": ["unit watch_hazard", "script labelled/labelled"],
+    "shim/watch/serial.c": ["unit watch_hazard", "script labelled/labelled"],
+    "shim/watch/crossing.c": ["unit watch_hazard"],
+    "shim/watch/sample.c": ["script preload/samples"],
     "shim/watch/wait.c": ["unit watch_rows", "script preload/waits", "script preload/kinds"],
     "shim/watch/kernel.c": ["unit watch_rows", "script preload/sticky"],
     "shim/watch/note.c": ["script preload/kinds", "script preload/events"],
     "shim/watch/": ["script preload/sticky", "script preload/waits"],
     "shim/torch": ["script preload/torch"],
+    "shim/submit": ["script preload/submit", "script preload/classes"],
+    "graph": ["unit graph_queue", "script preload/submit"],
+    "flushes": ["script preload/classes", "script preload/submit"],
+    "forgets": ["script preload/classes", "script preload/submit"],
+    "tells": ["script preload/classes", "script preload/submit"],
     "cuMemcpy": ["script preload/kinds"],
     "cudaMalloc": ["script preload/quick"],
     "cudaFree": ["script preload/quick"],
@@ -112,7 +130,10 @@ SCRIPTS = {
                   "preload/limits", "fault/fault_sweep"],
     "shim/ipc": ["preload/ipc", "preload/memory"],
     "shim/watch": ["preload/waits", "preload/sticky", "preload/steps", "preload/kinds", "preload/events",
-                   "preload/kill", "preload/torch", "preload/limits", "preload/memory"],
+                   "preload/kill", "preload/torch", "preload/limits", "preload/samples", "labelled/labelled",
+                   "preload/memory"],
+    "shim/submit": ["preload/classes", "preload/ends"],
+    "graph": ["preload/graph", "preload/ends"],
     "shim/stack": ["stack/stack_native", "stack/stack_unwind", "stack/stack_fake_python", "preload/events"],
     "shim/torch": ["preload/torch", "sim/torch_sim"],
     "copy": ["preload/kinds"],
@@ -137,14 +158,15 @@ def ladder(name):
     units = near + ["unit " + unit for unit in UNITS.get(room, []) if "unit " + unit not in near]
     scripts = ["script " + script for script in SCRIPTS.get(room, [])]
     if kind == "class":
-        return ["alone drv_classes " + mode for mode in ("takes", "to-host", "submits")] + scripts
+        modes = [] if near else ["alone drv_classes " + mode for mode in ("takes", "to-host", "submits")]
+        return list(dict.fromkeys(near + modes + scripts))
     if kind == "conf":
         return ["unit core_conf_rows", "unit core_conf"] + scripts
     if room == "allocator":
         return units + MIXES + ["torch"] + scripts
     if room == "shim/ipc":
         return ["script preload/undisturbed"] + scripts
-    if room in ("shim/watch", "shim/stack", "shim/torch", "copy", "quick"):
+    if room in ("shim/watch", "shim/stack", "shim/torch", "shim/submit", "graph", "copy", "quick"):
         return list(dict.fromkeys(units + scripts))
     return list(dict.fromkeys(units + MIXES + ["torch"] + rules() + scripts))
 
@@ -312,9 +334,11 @@ def runtime_mutants(numbers):
 
 def lookup_mutants():
     """shim/api/lookup.c: what the class of functions that the table does not list has."""
-    return '#include "shim/base/mutant.h"\n' + changed(
-        read("shim/api/lookup.c"), "if (GS_TO_HOST_UNLISTED)",
-        "if (GS_TO_HOST_UNLISTED && gsb_mutant != 2200 + (int)GS_CLASS_UNLISTED)")
+    text = read("shim/api/lookup.c")
+    for column, name in ((2, "TO_HOST"), (4, "FLUSHES")):
+        text = changed(text, "if (GS_%s_UNLISTED)" % name,
+                       "if (GS_%s_UNLISTED && gsb_mutant != %d + (int)GS_CLASS_UNLISTED)" % (name, 2000 + 100 * column))
+    return '#include "shim/base/mutant.h"\n' + text
 
 
 def conf_mutants(numbers):

@@ -22,4 +22,15 @@ END_PYTHON
 )" 'cuCtxSynchronize cuGraphLaunch cuLaunchKernel cuMemAllocHost_v2 cuMemAlloc_v2 cuMemFreeHost cuMemFree_v2 '`
 	`'cuMemHostAlloc cuMemcpyHtoDAsync_v2 cuMemcpyHtoD_v2 cuMemsetD8_v2 cuModuleLoadData cuModuleUnload '`
 	`'cuStreamSynchronize'
+
+export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,submit_deadline_us:0
+sim --policy in-order "$programs/drv_put_off" flushes
+is 'what was put off reaches the driver first (H17)' "$status:$(cat "$folder/out")" 0:
+sim "$programs/drv_put_off" forgets
+is 'what was known to succeed is not put off any more (H18)' "$status:$(cat "$folder/out")" 0:
+sim --no-shim "$programs/drv_put_off" classes
+for class in $(cat "$folder/out"); do
+	sim --policy in-order "$programs/drv_put_off" tells "$class"
+	is "the error of a launch that was put off is told: $class" "$status:$(cat "$folder/out")" 0:
+done
 done_testing

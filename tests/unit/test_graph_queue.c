@@ -91,14 +91,13 @@ static bool put(uint32_t thread, uint32_t number, uint32_t bytes)
 	return true;
 }
 
-static int start(void **state)
+static int start_with(uint64_t spin_ns, uint64_t late_ticks)
 {
 	static struct gsg_queue queues[16];
 	static unsigned used;
 	const struct gsg_queue_options options = {
-		.ring_bytes = RING_BYTES, .spin_ns = 20000, .settle = settle, .hold_ns = 10000000000u};
+		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = 10000000000u};
 
-	(void)state;
 	queue = &queues[used++];
 	memset(next_number, 0, sizeof(next_number));
 	wrong = 0;
@@ -107,6 +106,26 @@ static int start(void **state)
 	hold_until = 0;
 	memset(settled, 0, sizeof(settled));
 	return gsg_queue_start(queue, run, next_number, &options) == GS_OK ? 0 : -1;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	return start_with(20000, 0);
+}
+
+/* No pause is a long one. */
+static int start_patient(void **state)
+{
+	(void)state;
+	return start_with(10000000000u, 0);
+}
+
+/* Nobody is quick enough. */
+static int start_hasty(void **state)
+{
+	(void)state;
+	return start_with(20000, 1);
 }
 
 static uint32_t size_of(uint32_t number)
@@ -191,7 +210,6 @@ static void test_wants(void **state)
 	unsigned wanted = 0;
 
 	(void)state;
-	queue->options.spin_ns = 10000000000u; /* no pause is a long one */
 	assert_true(put(0, 0, 0));
 	gsg_queue_flush(queue);
 	for (unsigned i = 0; i < 1000; i++) {
@@ -216,7 +234,6 @@ static void test_wants(void **state)
 static void test_starved(void **state)
 {
 	(void)state;
-	queue->options.late_ticks = 1; /* nobody is that quick */
 	for (uint32_t i = 0; i < 100; i++)
 		assert_true(put(0, i, 0));
 	gsg_queue_flush(queue);
@@ -295,8 +312,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
-		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start),
-		cmocka_unit_test_setup(test_starved, start), cmocka_unit_test_setup(test_close, start),
+		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
+		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
 		cmocka_unit_test_setup(test_hold, start),    cmocka_unit_test_setup(test_hold_late, start),
 		cmocka_unit_test_setup(test_first, start),
 	};

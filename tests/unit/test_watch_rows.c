@@ -8,8 +8,10 @@
 #include <cmocka.h>
 
 #include "shim/api/call.h"
+#include "shim/core/counter.h"
 #include "shim/stack/table.h"
 #include "shim/watch/kernel.h"
+#include "shim/watch/step.h"
 #include "shim/watch/wait.h"
 
 struct kernel_key {
@@ -80,13 +82,45 @@ static void test_waits(void **state)
 	}
 }
 
+static uint64_t figure(unsigned which)
+{
+	uint64_t sums[GS_FIGURE_COUNT];
+
+	gs_figures_sum(sums);
+	return sums[which];
+}
+
+/* A long copy from pageable memory is a wait; one from pinned memory finds the queue full. */
+static void test_figures(void **state)
+{
+	static const struct {
+		unsigned memory, waits, queue;
+	} rows[] = {{GS_HOST_MEMORY_PAGEABLE, 1, 0}, {GS_HOST_MEMORY_PINNED, 0, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t waits = figure(GS_FIGURE_WAITS), queue = figure(GS_FIGURE_QUEUE), down = figure(GS_FIGURE_TO_DEVICE);
+		struct gs_call call = {.fn = GS_FN_cuMemcpyHtoDAsync_v2,
+				       .wait = {.way = GS_COPY_TO_DEVICE, .memory = (uint8_t)rows[i].memory, .size_bytes = 7,
+						.stacked = true}};
+
+		gs_wait_ended(&call, CUDA_SUCCESS, GS_WAIT_SHORT_TICKS);
+		assert_int_equal(figure(GS_FIGURE_WAITS), waits + rows[i].waits);
+		assert_int_equal(figure(GS_FIGURE_QUEUE), queue + rows[i].queue * GS_WAIT_SHORT_TICKS);
+		assert_int_equal(figure(GS_FIGURE_TO_DEVICE), down + 7);
+		assert_int_equal(figure(GS_FIGURE_TO_HOST), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_kernels),
 	    cmocka_unit_test(test_waits),
+	    cmocka_unit_test(test_figures),
 	};
 
+	gs_counter_init();
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("rows of what is watched", tests, NULL, NULL);
 }

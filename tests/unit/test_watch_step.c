@@ -5,9 +5,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "shim/core/counter.h"
+#include "shim/watch/finder.h"
 #include "shim/watch/step.h"
 
 #define MS 3000000ull /* ticks, whatever they are in nanoseconds */
@@ -58,6 +60,8 @@ static void more_loops_than_there_is_room_for(void **state)
 	struct gs_loop loop;
 
 	(void)state;
+	gs_step_found(GS_FOUND_LOOP, 5, 2, false, now); /* from another place */
+	assert_int_equal(gs_loop_count(), 2);
 	for (uint32_t name = 10; name < 10 + 4 * GS_STEP_LOOPS; name++) {
 		gs_step_found(GS_FOUND_LOOP, name, 1, false, now);
 		round_of(name, MS, 1, 0, 0);
@@ -89,13 +93,51 @@ static void held_up_by_launching(void **state)
 	assert_false(gs_step_launch_bound(gs_ticks_to_ns(20000 * MS), &loop)); /* the device has enough to do */
 }
 
-/* What the program says counts from then on. */
+static bool is_known(uint32_t name)
+{
+	struct gs_loop loop;
+
+	for (size_t index = 0; index < gs_loop_count(); index++) {
+		gs_loop_read(index, &loop);
+		if (loop.name == name)
+			return true;
+	}
+	return false;
+}
+
+static void loops_that_came_to_something_stay(void **state)
+{
+	(void)state;
+	for (uint32_t name = 2000; name < 2000 + 2 * GS_STEP_LOOPS; name++) {
+		gs_step_found(GS_FOUND_LOOP, name, 1, false, now);
+		for (unsigned i = 0; i < GS_FINDER_ROUNDS; i++)
+			round_of(name, MS, 1, 0, 0);
+	}
+	assert_true(is_known(2000));
+	assert_false(is_known(2000 + 2 * GS_STEP_LOOPS - 1));
+	gs_step_found(GS_FOUND_INNER, 2000, 1, false, now); /* what is inside of another makes room */
+	gs_step_found(GS_FOUND_LOOP, 5000, 1, false, now);
+	assert_true(is_known(5000));
+	assert_false(is_known(2000));
+	gs_step_found(GS_FOUND_INNER, 2001, 1, false, now); /* for the next test */
+}
+
+static void *find(void *argument)
+{
+	gs_step_found(GS_FOUND_ROUND, 5000, 1, true, now + (1ull << 40));
+	return argument;
+}
+
+/* What the program says counts from then on, even if a thread that finds a loop meanwhile comes to lead. */
 static void marked_steps(void **state)
 {
 	struct gs_loop loop;
+	pthread_t thread;
 	uint64_t before;
 
 	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, find, NULL), 0); /* leads now */
+	pthread_join(thread, NULL);
 	gs_loop_read(0, &loop);
 	before = gs_loop_count();
 	for (unsigned i = 0; i < 8; i++) {
@@ -103,6 +145,7 @@ static void marked_steps(void **state)
 		gs_step_mark(NULL);
 	}
 	assert_true(gs_steps_marked);
+	find(NULL);
 	assert_in_range(gs_loop_count(), before, GS_STEP_LOOPS);
 	for (size_t index = 0; index < gs_loop_count(); index++) {
 		gs_loop_read(index, &loop);
@@ -120,6 +163,7 @@ int main(void)
 		cmocka_unit_test(loops_and_steps),
 		cmocka_unit_test(more_loops_than_there_is_room_for),
 		cmocka_unit_test(held_up_by_launching),
+		cmocka_unit_test(loops_that_came_to_something_stay),
 		cmocka_unit_test(marked_steps),
 	};
 
