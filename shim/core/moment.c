@@ -8,7 +8,8 @@ void gs_moment_take(struct gs_moment *ret_moment)
 {
 	ret_moment->to_host = gs_order_to_host_mark();
 	ret_moment->host = gs_host_mark();
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	ret_moment->devices = gs_device_count();
+	for (CUdevice ordinal = 0; ordinal < ret_moment->devices; ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		ret_moment->serials[ordinal] = device != NULL ? gsa_free_serial(device->allocator) : 0;
@@ -24,7 +25,7 @@ void gs_moment_passed(const struct gs_moment *moment, CUcontext context)
 		return;
 	gs_order_to_host_settled(moment->to_host);
 	gs_host_idle(moment->host);
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < moment->devices; ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device != NULL && moment->serials[ordinal] != 0)

@@ -11,6 +11,7 @@
 #include "shim/core/host.h"
 
 struct gs_moment {
+	int devices;			   /* ordinals below it; of those used since, nothing is known */
 	uint64_t serials[GS_DEVICE_LIMIT]; /* of frees; 0: the device was not in use */
 	struct gsa_pinned_mark host;
 	uint64_t to_host;

@@ -25,8 +25,10 @@ struct row {
 	uint32_t stack, name;
 	uint16_t fn;
 	uint8_t way, memory;
-	_Atomic uint64_t calls, apart, first_launch, last_launch, seen_launches, ticks, longest_ticks, size_bytes;
-	_Atomic uint64_t clear, clear_ticks, clear_bytes, drained, idle_ticks, timed;
+	struct {
+		_Atomic uint64_t calls, ticks, size_bytes;
+	} sums[2]; /* 1: of calls that found nothing to wait for */
+	_Atomic uint64_t apart, first_launch, last_launch, seen_launches, longest_ticks, drained, idle_ticks, timed;
 	_Atomic uint64_t octave, octave_calls, octave_before; /* launches when it began; calls in it and in the one before */
 };
 
@@ -79,7 +81,8 @@ static void row_add_launches(struct row *row)
 	uint64_t mine = gs_thread.launches;
 	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + mine % GS_WAIT_LAUNCHES_APART;
 
-	if (atomic_load_explicit(&row->calls, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(&row->sums[0].calls, memory_order_relaxed) == 0 &&
+	    atomic_load_explicit(&row->sums[1].calls, memory_order_relaxed) == 0)
 		atomic_store_explicit(&row->first_launch, all, memory_order_relaxed);
 	else if (atomic_load_explicit(&row->seen_launches, memory_order_relaxed) != mine)
 		atomic_fetch_add_explicit(&row->apart, 1, memory_order_relaxed);
@@ -99,20 +102,15 @@ static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint3
 	if (row == NULL)
 		return NULL;
 	row_add_launches(row);
-	atomic_fetch_add_explicit(&row->calls, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&row->ticks, ticks, memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->sums[what->clear].calls, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->sums[what->clear].ticks, ticks, memory_order_relaxed);
 	if (what->size_bytes != 0)
-		atomic_fetch_add_explicit(&row->size_bytes, what->size_bytes, memory_order_relaxed);
+		atomic_fetch_add_explicit(&row->sums[what->clear].size_bytes, what->size_bytes, memory_order_relaxed);
 	longest = atomic_load_explicit(&row->longest_ticks, memory_order_relaxed);
 	while (ticks > longest &&
 	       !atomic_compare_exchange_weak_explicit(&row->longest_ticks, &longest, ticks, memory_order_relaxed,
 						      memory_order_relaxed))
 		;
-	if (what->clear) {
-		atomic_fetch_add_explicit(&row->clear, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&row->clear_ticks, ticks, memory_order_relaxed);
-		atomic_fetch_add_explicit(&row->clear_bytes, what->size_bytes, memory_order_relaxed);
-	}
 	return row;
 }
 
@@ -133,23 +131,29 @@ size_t gs_wait_count(void)
 void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 {
 	const struct row *row = gs_table_at(&rows, (uint32_t)index);
+	uint64_t calls[2], ticks[2], size_bytes[2];
 
+	for (unsigned clear = 0; clear < 2; clear++) {
+		calls[clear] = atomic_load_explicit(&row->sums[clear].calls, memory_order_relaxed);
+		ticks[clear] = atomic_load_explicit(&row->sums[clear].ticks, memory_order_relaxed);
+		size_bytes[clear] = atomic_load_explicit(&row->sums[clear].size_bytes, memory_order_relaxed);
+	}
 	*ret_wait = (struct gs_wait){
 		.name = row->name,
 		.call_class = gs_fn_info[row->fn].call_class,
 		.stack = row->stack,
 		.way = row->way,
 		.memory = row->memory,
-		.calls = atomic_load_explicit(&row->calls, memory_order_relaxed),
+		.calls = calls[0] + calls[1],
 		.apart = atomic_load_explicit(&row->apart, memory_order_relaxed),
 		.first_launch = atomic_load_explicit(&row->first_launch, memory_order_relaxed),
 		.last_launch = atomic_load_explicit(&row->last_launch, memory_order_relaxed),
-		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
+		.host_ns = gs_ticks_to_ns(ticks[0] + ticks[1]),
 		.longest_ns = gs_ticks_to_ns(atomic_load_explicit(&row->longest_ticks, memory_order_relaxed)),
-		.size_bytes = atomic_load_explicit(&row->size_bytes, memory_order_relaxed),
-		.clear = atomic_load_explicit(&row->clear, memory_order_relaxed),
-		.clear_ns = gs_ticks_to_ns(atomic_load_explicit(&row->clear_ticks, memory_order_relaxed)),
-		.clear_bytes = atomic_load_explicit(&row->clear_bytes, memory_order_relaxed),
+		.size_bytes = size_bytes[0] + size_bytes[1],
+		.clear = calls[1],
+		.clear_ns = gs_ticks_to_ns(ticks[1]),
+		.clear_bytes = size_bytes[1],
 		.drained = atomic_load_explicit(&row->drained, memory_order_relaxed),
 		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
 		.late = atomic_load_explicit(&row->octave_calls, memory_order_relaxed) +

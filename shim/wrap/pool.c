@@ -13,7 +13,7 @@
 
 static struct gs_device *default_pool_device(CUmemoryPool pool)
 {
-	for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 
 		if (device != NULL && pool != NULL && device->default_pool == pool)

@@ -34,7 +34,7 @@ static void stream_ending(CUstream handle)
 	struct gsa_stream stream;
 
 	if (handle != NULL && gs_stream_resolve(handle, false, &stream))
-		for (CUdevice ordinal = 0; ordinal < GS_DEVICE_LIMIT; ordinal++) {
+		for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 			struct gs_device *device = gs_device_used(ordinal);
 
 			if (device != NULL)
