@@ -1,6 +1,7 @@
 /* gpushim-report check: limits that a snapshot has to keep, for scripts and continuous integration. A limit on what the snapshot does
  * not know counts as broken: a gate must not open by itself. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,7 +233,7 @@ static int limit_add(struct limits *limits, const char *from, const char *text)
 		char *end;
 
 		limit.value = strtod(value, &end) * 1e9;
-		if (end != value && strcmp(end + strspn(end, " "), "s") == 0)
+		if (end != value && isfinite(limit.value) && strcmp(end + strspn(end, " "), "s") == 0)
 			goto add;
 	}
 	if (!gsr_quantity_read(value, &limit.value, &limit.is_share))

@@ -5,32 +5,38 @@
 #include <string.h>
 
 #include "report/command.h"
+#include "report/symbols.h"
 #include "report/write.h"
 
 struct naming {
 	const struct gsr_model *model;
-	struct gsr_places *places;
+	struct gsr_symbols *symbols;
 	uint64_t *functions; /* the column of frames, with the new rows of strings */
 	const char **texts;
-	size_t text_count;
+	size_t text_first, text_count; /* from the first on: made here */
 	size_t named, unnamed;
 };
 
-/* Places give each text once and keep it: frames of one function mostly have the same one. */
+/* "solve+0x1c": with the distance, so that lines of one function stay apart. */
 static void frame_name(struct naming *naming, size_t frame)
 {
-	const char *file, *function;
+	uint64_t module = GSR_CELL(naming->model, frames, module, frame), distance;
+	const char *function;
+	char *text;
 
 	if (naming->functions[frame] != 0 || strcmp(GSR_NAME(naming->model, frames, kind, frame), "native") != 0)
 		return;
-	gsr_frame_names(naming->places, frame, &file, &function);
-	if (function[0] == '\0') {
+	function = module == 0 ? NULL
+			       : gsr_symbols_find(naming->symbols, module, GSR_CELL(naming->model, frames, offset, frame), &distance);
+	if (function == NULL) {
 		naming->unnamed++;
 		return;
 	}
+	if (asprintf(&text, "%s+0x%llx", function, (unsigned long long)distance) < 0)
+		abort();
 	naming->named++;
 	naming->functions[frame] = naming->text_count;
-	naming->texts[naming->text_count++] = function;
+	naming->texts[naming->text_count++] = text;
 }
 
 int gsr_symbolize(const char *path, const struct gsr_model *model, const struct gsr_options *options)
@@ -45,11 +51,12 @@ int gsr_symbolize(const char *path, const struct gsr_model *model, const struct 
 	if (naming.functions == NULL || naming.texts == NULL)
 		abort();
 	changed.root = options->root;
-	naming.places = gsr_places_new(&changed);
+	naming.symbols = gsr_symbols_new(&changed);
 	if (strings > 0)
 		memcpy(naming.texts, model->strings.text, strings * sizeof(char *));
 	else
 		naming.texts[naming.text_count++] = "";
+	naming.text_first = naming.text_count;
 	if (frames > 0)
 		memcpy(naming.functions, GSR_TABLE(model, frames)->column[GS_SNAP_frames_function], frames * sizeof(uint64_t));
 	for (size_t frame = 0; frame < frames; frame++)
@@ -59,7 +66,9 @@ int gsr_symbolize(const char *path, const struct gsr_model *model, const struct 
 	GSR_TABLE(&changed, frames)->column[GS_SNAP_frames_function] = naming.functions;
 	gsr_model_write(stdout, &changed);
 	fprintf(stderr, "gpushim-report: %s: %zu native frames have got names, %zu have none\n", path, naming.named, naming.unnamed);
-	gsr_places_drop(naming.places);
+	gsr_symbols_drop(naming.symbols);
+	for (size_t text = naming.text_first; text < naming.text_count; text++)
+		free((char *)naming.texts[text]);
 	free(naming.functions);
 	free(naming.texts);
 	return GSR_FINE;

@@ -6,8 +6,13 @@
 /* Semicolons divide frames and line ends stacks. */
 static void frame_print(const char *text)
 {
-	for (; *text != '\0'; text++)
-		putchar(*text == ';' ? ':' : (unsigned char)*text < 0x20 ? '?' : *text);
+	for (const char *at = text; *at != '\0';) {
+		unsigned code;
+		size_t harm = gsr_harmful(at, &code);
+
+		putchar(harm > 0 ? '?' : *at == ';' ? ':' : *at);
+		at += harm > 0 ? harm : 1;
+	}
 }
 
 int gsr_export_folded(const struct gsr_view *view, const struct gsr_options *options)

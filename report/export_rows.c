@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "report/export.h"
 #include "report/json_text.h"
@@ -26,10 +27,12 @@ static void json_print(const struct row *row)
 	puts("}");
 }
 
-/* Always in quotes; a quote is written twice. */
+/* In quotes; a quote is written twice. What a spreadsheet would take for a formula begins with an apostrophe. */
 static void quoted_print(const char *text)
 {
 	putchar('"');
+	if (text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL)
+		putchar('\'');
 	for (; *text != '\0'; text++) {
 		if (*text == '"')
 			putchar('"');
@@ -40,8 +43,12 @@ static void quoted_print(const char *text)
 
 static void csv_print(const struct row *row)
 {
-	printf("%llu,%lld,%s,%llu,%llx,%llu,%llu,%llu,", row->wall_ns, row->time_ns, row->type, row->device, row->address,
-	       row->size_bytes, row->stream, row->thread);
+	printf("%llu,%lld,", row->wall_ns, row->time_ns);
+	if (strspn(row->type, "abcdefghijklmnopqrstuvwxyz_") == strlen(row->type))
+		fputs(row->type, stdout);
+	else
+		quoted_print(row->type);
+	printf(",%llu,%llx,%llu,%llu,%llu,", row->device, row->address, row->size_bytes, row->stream, row->thread);
 	quoted_print(row->category);
 	putchar(',');
 	quoted_print(row->line);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/text.h"
 #include "shim/base/text.h"
 
 void gsr_out_bytes(FILE *out, const char *bytes, size_t length)
@@ -12,9 +13,10 @@ void gsr_out_bytes(FILE *out, const char *bytes, size_t length)
 	for (size_t at = 0; at < length;) {
 		unsigned char c = (unsigned char)bytes[at];
 		size_t sequence;
+		unsigned code;
 
 		if (c < 0x80) {
-			if (c < 0x20 || c == '"' || c == '\\')
+			if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
 				fprintf(out, "\\u%04x", c);
 			else
 				fputc(c, out);
@@ -24,6 +26,8 @@ void gsr_out_bytes(FILE *out, const char *bytes, size_t length)
 		sequence = gsb_utf8_length(bytes + at, length - at);
 		if (sequence == 0)
 			fputs("\xef\xbf\xbd", out);
+		else if (gsr_harmful(bytes + at, &code) > 0)
+			fprintf(out, "\\u%04x", code);
 		else
 			fwrite(bytes + at, 1, sequence, out);
 		at += sequence > 0 ? sequence : 1;

@@ -37,6 +37,15 @@ static int command_run(const struct gsr_command *command, char *const *words, in
 	return worst;
 }
 
+/* A snapshot may get its names in place; anything else would be lost. */
+static bool is_lost(const struct gsr_command *command, char *const *words, int count, const struct gsr_options *options)
+{
+	for (int i = 0; i < count && command->files != gsr_symbolize; i++)
+		if (gsr_output_differs(options->output, words[i]) != 0)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct gsr_options options = {0};
@@ -52,6 +61,8 @@ int main(int argc, char **argv)
 			strstr(words, "FILE") != NULL || strchr(words, ' ') != NULL ? "file" : strncmp(words, "PID", 3) == 0 ? "process" : words);
 		return GSR_UNUSABLE;
 	}
+	if (is_lost(command, argv + first, argc - first, &options))
+		return GSR_UNUSABLE;
 	if (gsr_output_open(options.output, options.force) != 0)
 		return GSR_UNUSABLE;
 	gsr_text_init(options.color);

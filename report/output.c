@@ -82,6 +82,16 @@ int gsr_output_open(const char *path, bool force)
 	return 0;
 }
 
+int gsr_output_differs(const char *path, const char *input)
+{
+	struct stat of_output, of_input;
+
+	if (path == NULL || stat(path, &of_output) != 0 || stat(input, &of_input) != 0 || !S_ISREG(of_input.st_mode) ||
+	    of_output.st_dev != of_input.st_dev || of_output.st_ino != of_input.st_ino)
+		return 0;
+	return complain(path, "is also what is to be read: give another name");
+}
+
 /* Gives the file its name. Without force it must not replace what came there meanwhile. */
 static int name_give(void)
 {
@@ -106,11 +116,19 @@ static int name_give(void)
 
 int gsr_output_close(int status)
 {
-	bool failed = fflush(stdout) != 0 || ferror(stdout);
+	const char *name = output.file != NULL ? output.path : "standard output";
+	bool failed;
+	int error;
 
+	errno = 0;
+	failed = fflush(stdout) != 0 || ferror(stdout);
+	error = errno;
 	if (output.file != NULL) {
 		stdout = output.program_stdout;
-		failed |= fclose(output.file) != 0;
+		if (fclose(output.file) != 0) {
+			failed = true;
+			error = error != 0 ? error : errno;
+		}
 		output.file = NULL;
 		if (output.part != NULL && (failed || status == GSR_UNUSABLE))
 			unlink(output.part);
@@ -121,7 +139,7 @@ int gsr_output_close(int status)
 	}
 	if (!failed)
 		return status;
-	fputs("gpushim-report: cannot write the output\n", stderr);
+	complain(name, error != 0 ? strerror(error) : "cannot be written");
 	return GSR_UNUSABLE;
 }
 

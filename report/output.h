@@ -10,6 +10,9 @@
  * 0, or GS_E_IO after one line on standard error. */
 int gsr_output_open(const char *path, bool force);
 
+/* Whether an input is another file than the output: 0, or GS_E_IO after one line on standard error. */
+int gsr_output_differs(const char *path, const char *input);
+
 /* Ends the output. status: enum gsr_status so far; where it says that nothing can be used, a file is dropped. Returns the status,
  * or GSR_UNUSABLE, with one line, when not everything could be written. */
 int gsr_output_close(int status);

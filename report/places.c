@@ -20,6 +20,7 @@ struct gsr_places {
 	const struct gsr_model *model;
 	struct gsr_symbols *symbols;
 	uint32_t *line; /* by stack: the frame */
+	char **given;	/* by frame: the name of a native one that the snapshot names, alone; NULL = not asked for yet */
 };
 
 static const char *base_name(const char *path)
@@ -91,12 +92,18 @@ struct gsr_places *gsr_places_new(const struct gsr_model *model)
 		abort();
 	places->model = model;
 	places->symbols = gsr_symbols_new(model);
+	places->given = calloc(GSR_ROWS(model, frames) + 1, sizeof(*places->given));
+	if (places->given == NULL)
+		abort();
 	lines_find(places);
 	return places;
 }
 
 void gsr_places_drop(struct gsr_places *places)
 {
+	for (size_t frame = 0; frame < GSR_ROWS(places->model, frames); frame++)
+		free(places->given[frame]);
+	free(places->given);
 	gsr_symbols_drop(places->symbols);
 	free(places->line);
 	free(places);
@@ -118,6 +125,25 @@ static const char *short_path(const struct gsr_model *model, const char *path)
 	return package != NULL ? package + strlen("-packages/") : path;
 }
 
+/* "solve+0x1c", or "solve" where the distance is not known. */
+static const char *given_name(struct gsr_places *places, uint64_t frame, uint64_t *ret_distance)
+{
+	const char *name = gsr_string(places->model, GSR_CELL(places->model, frames, function, frame));
+	const char *plus = strrchr(name, '+');
+	size_t length = strlen(name);
+
+	if (plus != NULL && strncmp(plus, "+0x", 3) == 0 && plus[3] != '\0' &&
+	    strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3)) {
+		*ret_distance = strtoull(plus + 3, NULL, 16);
+		length = (size_t)(plus - name);
+	}
+	if (places->given[frame] == NULL)
+		places->given[frame] = strndup(name, length);
+	if (places->given[frame] == NULL)
+		abort();
+	return places->given[frame];
+}
+
 /* The module's name and, if it is known, the function's. */
 static const char *native_names(struct gsr_places *places, uint64_t frame, const char **ret_module,
 				uint64_t *ret_distance)
@@ -130,7 +156,7 @@ static const char *native_names(struct gsr_places *places, uint64_t frame, const
 		*ret_module = "?";
 	*ret_distance = 0;
 	if (GSR_CELL(model, frames, function, frame) != 0)
-		return gsr_string(model, GSR_CELL(model, frames, function, frame));
+		return given_name(places, frame, ret_distance);
 	return module == 0
 		   ? NULL
 		   : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame), ret_distance);
@@ -213,10 +239,10 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 		return text;
 	}
 	kind = GSR_NAME(model, frames, kind, frame);
+	line = GSR_CELL(model, frames, line, frame);
+	if (line != 0)
+		snprintf(line_text, sizeof(line_text), ":%llu", (unsigned long long)line);
 	if (strcmp(kind, "native") != 0) {
-		line = GSR_CELL(model, frames, line, frame);
-		if (line != 0)
-			snprintf(line_text, sizeof(line_text), ":%llu", (unsigned long long)line);
 		gsr_cell(text, "%s%s in %s",
 			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))), line_text,
 			 gsr_string(model, GSR_CELL(model, frames, function, frame)));
@@ -231,7 +257,7 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 	if (distance != 0)
 		gsr_cell(text, "%s+0x%llx in %s", name, (unsigned long long)distance, module);
 	else
-		gsr_cell(text, "%s in %s", name, module);
+		gsr_cell(text, "%s in %s%s", name, module, line_text);
 	free(name);
 	return text;
 }

@@ -171,7 +171,7 @@ enum gs_snap_kind {
 
 #define GS_SNAP_COLUMNS_frames(X)                                                                                      \
 	X(frames, kind, NAME, "none, python or native")                                                                \
-	X(frames, function, STRING, "name; 0 for native frames, unless the report named them")                                                       \
+	X(frames, function, STRING, "name; 0 for native frames, unless the report named them: solve+0x1c")                                                       \
 	X(frames, file, STRING, "source file; 0 for native frames")                                                    \
 	X(frames, line, COUNT, "source line; 0 = unknown")                                                             \
 	X(frames, module, MODULE, "of native frames")                                                                  \

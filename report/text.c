@@ -124,29 +124,39 @@ char *gsr_time(char text[GSR_CELL_BYTES], uint64_t wall_ns)
 	return text;
 }
 
-/* Control characters, C1 ones too, become '?'. */
-static void print_safely(const char *text)
+size_t gsr_harmful(const char *at, unsigned *ret_code)
 {
-	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-		if (*at < 0x20 || *at == 0x7f) {
-			putchar('?');
-		} else if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) {
-			putchar('?');
-			at++;
-		} else {
-			putchar(*at);
-		}
+	const unsigned char *bytes = (const unsigned char *)at;
+	unsigned code;
+
+	if (bytes[0] < 0x80) {
+		*ret_code = bytes[0];
+		return bytes[0] != '\0' && (bytes[0] < 0x20 || bytes[0] == 0x7f);
 	}
+	if ((bytes[0] & 0xe0) == 0xc0 && (bytes[1] & 0xc0) == 0x80) {
+		*ret_code = (bytes[0] & 0x1fu) << 6 | (bytes[1] & 0x3fu);
+		return *ret_code < 0xa0 || *ret_code == 0x061c ? 2 : 0;
+	}
+	if ((bytes[0] & 0xf0) != 0xe0 || (bytes[1] & 0xc0) != 0x80 || (bytes[2] & 0xc0) != 0x80)
+		return 0;
+	code = (bytes[0] & 0xfu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+	*ret_code = code;
+	return code == 0x200b || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+		       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff
+		   ? 3
+		   : 0;
 }
 
-static void print_formatted(const char *format, va_list arguments)
+/* What could command a terminal becomes '?'. */
+static void print_safely(const char *text)
 {
-	char *text;
+	for (const char *at = text; *at != '\0';) {
+		unsigned code;
+		size_t length = gsr_harmful(at, &code);
 
-	if (vasprintf(&text, format, arguments) < 0)
-		return;
-	print_safely(text);
-	free(text);
+		putchar(length > 0 ? '?' : *at);
+		at += length > 0 ? length : 1;
+	}
 }
 
 /* "28.0 MiB" stays together. */
@@ -179,6 +189,31 @@ static char *break_find(char *text, size_t room)
 	return NULL;
 }
 
+/* Goes on in the next line, further to the right, where it does not fit. */
+static void wrapped_print(char *text)
+{
+	size_t indent = strspn(text, " ");
+	char *at = text, *end;
+
+	for (end = wraps ? break_find(at, width - indent) : NULL; end != NULL; end = break_find(at, width - indent - 2)) {
+		*end = '\0';
+		print_safely(at);
+		printf("\n%*s", (int)indent + 2, "");
+		at = end + 1;
+	}
+	print_safely(at);
+}
+
+static void formatted_print(const char *format, va_list arguments)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
+	wrapped_print(text);
+	free(text);
+}
+
 void gsr_heading(const char *format, ...)
 {
 	va_list arguments;
@@ -186,7 +221,7 @@ void gsr_heading(const char *format, ...)
 	if (colored)
 		fputs("\033[1m", stdout);
 	va_start(arguments, format);
-	print_formatted(format, arguments);
+	formatted_print(format, arguments);
 	va_end(arguments);
 	puts(colored ? "\033[0m" : "");
 }
@@ -195,24 +230,10 @@ void gsr_line(const char *format, ...)
 {
 	va_list arguments;
 
-	char *text, *at, *end;
-	size_t indent;
-
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		abort();
+	formatted_print(format, arguments);
 	va_end(arguments);
-	indent = strspn(text, " ");
-	at = text;
-	for (end = wraps ? break_find(at, width - indent) : NULL; end != NULL; end = break_find(at, width - indent - 2)) {
-		*end = '\0';
-		print_safely(at);
-		printf("\n%*s", (int)indent + 2, "");
-		at = end + 1;
-	}
-	print_safely(at);
 	putchar('\n');
-	free(text);
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
@@ -269,13 +290,20 @@ void gsr_grid_note(struct gsr_grid *grid, const char *text)
 	line->cells[0] = strdup(text);
 }
 
+static size_t characters_of(const char *text)
+{
+	size_t count = 0;
+
+	for (; *text != '\0'; text++)
+		count += (*text & 0xc0) != 0x80;
+	return count;
+}
+
 /* The end of the text that fits into room columns, counted in characters; a cut one starts with "...". */
 static void print_end(const char *text, size_t room)
 {
-	size_t length = 0, skip;
+	size_t length = characters_of(text), skip;
 
-	for (const char *at = text; *at != '\0'; at++)
-		length += (*at & 0xc0) != 0x80;
 	if (length <= room) {
 		print_safely(text);
 		return;
@@ -301,7 +329,9 @@ static void grid_line_print(const struct gsr_grid *grid, const struct grid_line 
 		return;
 	}
 	for (unsigned i = 0; i + 1 < grid->column_count; i++) {
-		printf("%*s%s  ", (int)(widths[i] - strlen(line->cells[i])), "", line->cells[i]);
+		printf("%*s", (int)(widths[i] - characters_of(line->cells[i])), "");
+		print_safely(line->cells[i]);
+		fputs("  ", stdout);
 		used += widths[i] + 2;
 	}
 	print_end(line->cells[grid->column_count - 1], used + least < width ? width - used : least);
@@ -314,8 +344,8 @@ void gsr_grid_print(struct gsr_grid *grid)
 
 	for (size_t line = 0; line < grid->line_count; line++)
 		for (unsigned i = 0; i < grid->column_count && !grid->lines[line].is_note; i++)
-			if (strlen(grid->lines[line].cells[i]) > widths[i])
-				widths[i] = strlen(grid->lines[line].cells[i]);
+			if (characters_of(grid->lines[line].cells[i]) > widths[i])
+				widths[i] = characters_of(grid->lines[line].cells[i]);
 	for (size_t line = 0; line < grid->line_count; line++) {
 		if (line == 0 && colored)
 			fputs("\033[2m", stdout);

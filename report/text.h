@@ -26,8 +26,12 @@ char *gsr_share(char text[GSR_CELL_BYTES], uint64_t part, uint64_t whole);
 char *gsr_duration(char text[GSR_CELL_BYTES], uint64_t ns);
 char *gsr_time(char text[GSR_CELL_BYTES], uint64_t wall_ns); /* "2026-11-29 15:03:30 UTC" */
 
-/* A line in bold; a line of plain text, which goes on in the next one where it does not fit the terminal. Both make what they print
- * harmless and end the line. */
+/* Bytes of the character there if it could command a terminal or change the order of what it shows: control characters, C1 ones,
+ * separators of lines, marks of direction, what is invisible; 0 = harmless. */
+size_t gsr_harmful(const char *at, unsigned *ret_code);
+
+/* A line in bold; a line of plain text. Both go on in the next one where they do not fit the terminal, make what they print harmless
+ * and end the line. */
 void gsr_heading(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gsr_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

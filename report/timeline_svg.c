@@ -17,23 +17,23 @@
 static const char *const colors[GSR_SERIES_PARTS] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759",
 						     "#b07aa1", "#76b7b2", "#edc948", "#9c9c9c"};
 
-/* Text of XML; what may not be in it becomes '?'. */
+/* Text of XML; what may not be in it, or would turn it round, becomes '?'. */
 static void xml_print(const char *text)
 {
-	for (; *text != '\0'; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", stdout);
-			break;
-		case '&':
-			fputs("&amp;", stdout);
-			break;
-		case '"':
-			fputs("&quot;", stdout);
-			break;
-		default:
-			putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
-		}
+	for (const char *at = text; *at != '\0';) {
+		unsigned code;
+		size_t harm = gsr_harmful(at, &code), length = harm > 0 ? harm : 1;
+
+		if (harm == 0 && (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0))
+			harm = length = 3;
+		fputs(harm > 0	  ? "?"
+		      : *at == '<' ? "&lt;"
+		      : *at == '&' ? "&amp;"
+		      : *at == '"' ? "&quot;"
+				   : (const char[2]){*at, '\0'},
+		      stdout);
+		at += length;
+	}
 }
 
 static double x_of(const struct gsr_series *series, size_t point)

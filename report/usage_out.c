@@ -144,8 +144,18 @@ void gsr_json_print(cJSON *object)
 {
 	char *text = cJSON_PrintUnformatted(object);
 
-	if (text != NULL)
-		puts(text);
+	/* such characters are within texts only, where they may be escaped */
+	for (const char *at = text; at != NULL && *at != '\0';) {
+		unsigned code;
+		size_t length = gsr_harmful(at, &code);
+
+		if (length > 0)
+			printf("\\u%04x", code);
+		else
+			putchar(*at);
+		at += length > 0 ? length : 1;
+	}
+	puts("");
 	free(text);
 	cJSON_Delete(object);
 }
