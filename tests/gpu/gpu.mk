@@ -10,8 +10,15 @@ gpu_stubs := -L$(CUDA_HOME)/lib64/stubs -lcuda
 
 gpu_cupti := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h $(CUDA_HOME)/extras/CUPTI/include/cupti.h))
 
-gpu_bin   := procaddr \
-             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray) \
+# Programs of the matrix. What needs the header of a library is left out where that is missing.
+gpu_has    = $(if $(wildcard $(CUDA_HOME)/include/$(1)),$(2))
+gpu_compat_cu := cooperative dynamic managed mapped texture
+gpu_compat_drv := contexts linger
+gpu_compat_rt := copies $(call gpu_has,cublasLt.h,cublaslt) $(call gpu_has,cufft.h,cufft) $(call gpu_has,cusolverDn.h,cusolver) \
+  $(call gpu_has,cusparse.h,cusparse) $(call gpu_has,nvrtc.h,nvrtc)
+
+gpu_bin   := procaddr $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray $(addprefix compat/,$(gpu_compat_cu))) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
@@ -45,6 +52,19 @@ $(GPU)/overhead: tests/gpu/overhead.cu tests/gpu/check.h $(GPU)/.made
 $(GPU)/stray: tests/gpu/stray.cu tests/gpu/check.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart shared -I. -o $@ $<
+
+$(addprefix $(GPU)/compat/,$(gpu_compat_cu)): $(GPU)/compat/%: tests/gpu/compat/%.cu tests/gpu/check.h tests/gpu/load.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVFLAGS) $(if $(filter dynamic,$*),-rdc=true) -cudart static -I. -o $@ $<
+
+# Linked to the simulated libraries, whose names are those of the real ones; no rpath, so they run with either.
+$(addprefix $(GPU)/compat/,$(gpu_compat_drv)): gpu_link = $(link_drv)
+$(addprefix $(GPU)/compat/,$(gpu_compat_rt)): gpu_link = $(link_rt)
+$(addprefix $(GPU)/compat/,$(gpu_compat_drv) $(gpu_compat_rt)): $(GPU)/compat/%: tests/gpu/compat/%.c tests/gpu/check.h tests/gpu/load.h | sim
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -o $@ $< -Wl,--allow-shlib-undefined $(gpu_link) -ldl -lpthread -lm
 
 # Uses the driver API alone; its kernels lie inside it.
 $(GPU)/drv_api: tests/gpu/drv_api.c tests/gpu/check.h tests/gpu/kernels.h $(GPU)/kernels.fatbin

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GPU_CHECK = os.path.join(ROOT, "scripts", "gpu-check")
@@ -208,7 +209,7 @@ def a_row_that_raises_is_a_failed_row():
 
     row = rows.Row("broken", broken, 1, False, None)
     with contextlib.redirect_stdout(io.StringIO()):
-        outcome = gpu_check.run_row(None, row)
+        outcome = gpu_check.run_row(types.SimpleNamespace(more={}), row)
     assert outcome["result"] == "FAIL" and "KeyError" in outcome["figures"], outcome
 
 

@@ -1,6 +1,8 @@
 """Where things are on this machine, and how a program is run on it: with or without the shim, in a folder of its own,
 with a time limit, its last lines kept for the case that it fails."""
 
+import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -110,10 +112,11 @@ class Workplace:
         """Starts a program that runs by turns."""
         return Turns(command, *self.place(shim, conf, environment))
 
-    def run(self, command, shim=True, conf="", environment=None, limit_s=240, good=(0,)):
-        """Runs one program to its end. Raises Failed if its status is not among `good` or it takes too long."""
+    def run(self, command, shim=True, conf="", environment=None, limit_s=240, good=(0,), sampler=None):
+        """Runs one program to its end. Raises Failed if its status is not among `good` or it takes too long; with good=None
+        whoever asked judges. A sampler says how much of the device it held."""
         folder, variables = self.place(shim, conf, environment)
-        return Run(command, folder, variables, limit_s, good)
+        return Run(command, folder, variables, limit_s, good, sampler)
 
 
 class Turns:
@@ -161,38 +164,97 @@ class Turns:
         self.output.close()
 
 
-class Run:
-    """One program that ended well: its status, its output, its folder, its snapshots."""
+class Sampler:
+    """Memory in use on device 0, by NVML: another process's view of it."""
 
-    def __init__(self, command, folder, variables, limit_s, good):
-        self.folder = folder
+    def __init__(self):
+        self.nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        self.device = ctypes.c_void_p()
+        if self.nvml.nvmlInit_v2() or self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.device)):
+            raise OSError("NVML does not start")
+
+    def used_bytes(self):
+        memory = (ctypes.c_ulonglong * 3)()  # total, free, used
+        if self.nvml.nvmlDeviceGetMemoryInfo(self.device, memory):
+            raise OSError("NVML does not say what is in use")
+        return memory[2]
+
+    def watch(self, process, limit_s=float("inf")):
+        """The most in use, until the process ends, above what is in use now."""
+        end = time.monotonic() + limit_s
+        base = most = self.used_bytes()
+        while process.poll() is None and time.monotonic() < end:
+            most = max(most, self.used_bytes())
+            time.sleep(0.0005)
+        return most - base
+
+
+def processes_of(session):
+    """Number -> command of the processes of a session, those that only wait to be buried left out."""
+    found = {}
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
+                name, _, fields = file.read().partition("(")[2].rpartition(") ")
+        except OSError:
+            continue
+        state, _, _, its_session = fields.split()[:4]
+        if int(its_session) == session and state not in "ZX":
+            found[int(number)] = name
+    return found
+
+
+class Run:
+    """One program that ended: its status (None: it took too long), its output, its folder, its snapshots, and the
+    commands of the processes that it left behind."""
+
+    PATIENCE_S = 2  # until a process that is still there counts as left behind
+
+    def __init__(self, command, folder, variables, limit_s, good, sampler=None):
+        self.command, self.folder, self.limit_s = command, folder, limit_s
         start = time.monotonic()
         with open(os.path.join(folder, "output"), "w+", encoding="utf-8", errors="replace") as output:
             process = subprocess.Popen(
                 command, cwd=folder, env=variables, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
+            self.peak_bytes = sampler.watch(process, limit_s) if sampler else None
             try:
-                self.status = process.wait(limit_s)
+                self.status = process.wait(0 if sampler else limit_s)
             except subprocess.TimeoutExpired:
                 self.status = None
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            self.seconds = time.monotonic() - start
+            self.left = self.bury(process.pid)
             output.seek(0)
             self.output = output.read()
-        self.seconds = time.monotonic() - start
-        if self.status not in good:
-            self.fail(command, limit_s)
+        if good is not None and self.status not in good:
+            self.fail()
 
-    def fail(self, command, limit_s):
+    def bury(self, session):
+        end = time.monotonic() + self.PATIENCE_S
+        while processes_of(session) and time.monotonic() < end:
+            time.sleep(0.05)
+        left = processes_of(session)
+        for number in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        return sorted(left.values())
+
+    def problem(self):
+        """How it ended, with its last lines."""
         if self.status is None:
-            what = f"took more than {limit_s} s"
+            what = f"took more than {self.limit_s:.0f} s"
         elif self.status < 0:
             what = f"was killed by {signal.Signals(-self.status).name}"
         else:
             what = f"ended with status {self.status}"
         tail = "\n".join("    " + line for line in self.output.splitlines()[-TAIL_LINES:])
-        name = " ".join(os.path.basename(word) for word in command if word != sys.executable)
-        raise Failed(f"{name} {what}\n{tail}")
+        name = " ".join(os.path.basename(word) for word in self.command if word != sys.executable)
+        return f"{name} {what}\n{tail}"
+
+    def fail(self):
+        raise Failed(self.problem())
 
     def lines(self, prefix):
         return [line for line in self.output.splitlines() if line.startswith(prefix)]

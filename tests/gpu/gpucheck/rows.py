@@ -11,6 +11,7 @@ import re
 import statistics
 import subprocess
 import threading
+import time
 
 from gpucheck import machine
 from gpucheck.machine import Failed, Skipped
@@ -29,32 +30,40 @@ ROWS = {}
 
 
 class Row:
-    def __init__(self, name, function, seconds, alone, shares):
+    def __init__(self, name, function, seconds, alone, shares, group=None):
         self.name = name
         self.function = function
         self.seconds = seconds
         self.alone = alone
         self.shares = shares
+        self.group = group
 
 
-def row(name, seconds, alone=False, shares=None):
-    """Registers a row. seconds is a rough estimate, for --part; shares names the row whose runs it looks at."""
+def row(name, seconds, alone=False, shares=None, group=None):
+    """Registers a row. seconds is a rough estimate, for --part; shares names the row whose runs it looks at. Rows of a
+    group run only where the group, or the row, is asked for by name."""
 
     def register(function):
-        ROWS[name] = Row(name, function, seconds, alone, shares)
+        ROWS[name] = Row(name, function, seconds, alone, shares, group)
         return function
 
     return register
 
 
 class Check:
-    """What the rows of one gpu-check share: the workplace, and runs that several rows look at."""
+    """What the rows of one gpu-check share: the workplace, runs that several rows look at, the time when no more is
+    begun, and what rows have for other tables than the one of gpu-check: of each row, its part of the JSON file."""
 
-    def __init__(self):
+    def __init__(self, within_s=float("inf")):
+        self.end = time.monotonic() + within_s
+        self.more = {}
         self.workplace = machine.Workplace()
         self.run = self.workplace.run
         self.lock = threading.Lock()
         self.futures = {}
+
+    def late(self):
+        return time.monotonic() > self.end
 
     def once(self, key, function):
         """function(), once per key whoever asks first; a failure is the same failure for all who ask."""
