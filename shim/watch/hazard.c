@@ -172,12 +172,24 @@ static unsigned use_count(const struct record *record)
 	return record->count < USES ? record->count : USES;
 }
 
+static bool exact(const struct gs_hazard_use *use)
+{
+	return use->end > use->begin;
+}
+
+static bool touches(const struct gs_hazard_use *use, const struct block *block)
+{
+	uint64_t end = exact(use) ? use->end : use->begin + 1;
+
+	return use->begin < block->start + block->size_bytes && end > block->start;
+}
+
 /* Another life of the memory has begun. */
 static void record_outlived(struct record *record, const struct block *block, struct candidates *candidates)
 {
 	for (unsigned i = 0; i < use_count(record); i++)
 		if (record->block.live_class == GS_LIVE_TENSOR && block->live_class == GS_LIVE_TENSOR &&
-		    record->uses[i].begin - block->start < block->size_bytes)
+		    touches(&record->uses[i], block))
 			candidate_add(candidates, GS_CROSSING_REUSED, &record->uses[i], &record->block);
 	record_drop(record);
 }
@@ -200,11 +212,6 @@ static struct record *record_of(const struct block *block, struct candidates *ca
 		return NULL;
 	record->block = *block;
 	return record;
-}
-
-static bool exact(const struct gs_hazard_use *use)
-{
-	return use->end > use->begin;
 }
 
 static bool whole(const struct gs_hazard_use *use, const struct block *block)

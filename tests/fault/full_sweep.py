@@ -2,10 +2,11 @@
 """Fail the Nth, in full: all likely errors of every function, in every scenario of tests/fault, under every setting and
 schedule; see sweep.h. Hours of one processor; the pieces run side by side.
 
-    full_sweep.py [--build DIR] [--jobs N] [--time SECONDS] [--only PATTERN]
+    full_sweep.py [--build DIR] [--jobs N] [--time SECONDS] [--only PATTERN] [--resume FILE]
 
 A piece is named PROGRAM/SETTINGS/POLICY/SCENARIO, and --only takes a pattern of names as a shell does. When the time is
-over, what has not ended is said to be unfinished. Ends with status 0 if all that ended found nothing wrong."""
+over, what has not ended is said to be unfinished. With --resume each part that ends well is noted in FILE, a line each, and
+those that are found there are not run again: they count as they were. Ends with status 0 if all that ended found nothing wrong."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -26,7 +27,7 @@ WAYS += [("backend:vmm", policy) for policy in ("in-order", "random", "starve", 
 # A scenario that leans on what a setting takes away cannot be the same as without the shim: of it only the other settings
 # are run. This one frees memory while a copy of it to the host is under way, and reads the copy after the free.
 LEANS_ON = {("rt_fault_memory", "copies"): "free_sync:never"}
-PARTS = 4 # of a scenario with the shim
+PARTS = 8 # of a scenario with the shim
 
 
 class Sweep:
@@ -38,6 +39,13 @@ class Sweep:
         self.lock = threading.Lock()
         self.faults = self.points = self.ended = self.wrong = 0
         self.unfinished = []
+        self.book = options.resume
+        self.noted = {} # by piece and part: faults, own points
+        if self.book and os.path.exists(self.book):
+            with open(self.book) as file:
+                for line in file:
+                    name, part, *figures = line.rstrip("\n").split("\t")
+                    self.noted[name, int(part)] = [int(figure) for figure in figures]
 
     def run(self, program, policy, settings, arguments):
         """Output and status (None: no time) of a program of tests/fault; without the shim if settings is None."""
@@ -71,20 +79,34 @@ class Sweep:
     def judge(self, piece, part):
         program, settings, policy, scenario = piece
         name = "/".join(piece)
+        if (name, part) in self.noted:
+            self.count(*self.noted[name, part], 0)
+            return
         output, status = self.run(program, policy, settings, ["shim", self.plain_path(program, policy, scenario), "full",
                                                               scenario, f"{part}/{PARTS}"])
         result = re.search(r"(?m)^(not )?ok 1 - .*: (\d+) faults: .* (\d+) own points, .* (\d+) wrong$", output)
-        with self.lock:
-            if status is None:
+        if status is None:
+            with self.lock:
                 self.unfinished.append(name)
-                return
+            return
+        faults, points, wrong = (int(figure) for figure in result.groups()[1:]) if result else (0, 0, 1)
+        if status != 0 or (result and result.group(1)):
+            wrong = max(wrong, 1)
+            print(f"WRONG {name} part {part}/{PARTS}, status {status}\n{output}", end="", flush=True)
+        self.count(faults, points, wrong)
+        if self.book and wrong == 0:
+            with self.lock, open(self.book, "a") as file:
+                file.write(f"{name}\t{part}\t{faults}\t{points}\n")
+
+    def count(self, faults, points, wrong):
+        with self.lock:
             self.ended += 1
-            if result:
-                self.faults += int(result.group(2))
-                self.points += int(result.group(3))
-            if status != 0 or not result or result.group(1):
-                self.wrong += int(result.group(4)) if result else 1
-                print(f"WRONG {name} part {part}/{PARTS}, status {status}\n{output}", end="", flush=True)
+            self.faults += faults
+            self.points += points
+            self.wrong += wrong
+
+    def all_noted(self, pieces):
+        return all(("/".join(piece), part) in self.noted for piece in pieces for part in range(PARTS))
 
     def all(self, jobs):
         """Plain runs first; what needs them follows as they end."""
@@ -100,8 +122,9 @@ class Sweep:
                     if fnmatch.fnmatchcase("/".join(piece), self.only):
                         waiting.setdefault((program, policy, scenario), []).append(piece)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            plains = {pool.submit(self.plain, *key): key for key in waiting}
-            judged = []
+            plains = {pool.submit(self.plain, *key): key for key, pieces in waiting.items() if not self.all_noted(pieces)}
+            judged = [pool.submit(self.judge, piece, part) for pieces in waiting.values() if self.all_noted(pieces)
+                      for piece in pieces for part in range(PARTS)]
             for plain in concurrent.futures.as_completed(plains):
                 pieces, why = waiting[plains[plain]], plain.result()
                 if why == "no time":
@@ -122,6 +145,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--time", type=float, default=0, help="seconds; 0: until the end")
     parser.add_argument("--only", default="*")
+    parser.add_argument("--resume", help="file of the parts that have ended")
     options = parser.parse_args()
     start = time.monotonic()
     sweep = Sweep(options)

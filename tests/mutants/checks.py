@@ -5,6 +5,8 @@
     program NAME ARGUMENT..     a program of tests/preload, as without the shim
     contexts                    drv_contexts, on a small device
     alone NAME ARGUMENT..       one that judges itself by its status, with the shim
+    submit CASE POLICY          rt_submit with submit:thread, as without the shim
+    owed MODE [CLASS]           drv_put_off with submit:thread, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
@@ -25,6 +27,7 @@ from tree import BUILD, TOP, room_of
 
 MIX_STEPS = "400"
 QUIET = {"GPUSHIM_ALLOC_CONF": "snapshot:off"}
+PUT_OFF = {"GPUSHIM_ALLOC_CONF": "snapshot:off,submit:thread,submit_deadline_us:0"}
 DIRECT_S = 60
 SCRIPT_S = 420
 RACE_S = 120
@@ -121,6 +124,12 @@ class Checks:
 
     def alone(self, name, *arguments):
         return judge(*self.sim([], [BUILD + "/tests/preload/" + name, *arguments], TOP, QUIET))
+
+    def submit(self, case, policy):
+        return self.as_without(["--policy", policy, "--devices", "2"], [BUILD + "/tests/preload/rt_submit", case], PUT_OFF)
+
+    def owed(self, *arguments):
+        return judge(*self.sim(["--policy", "in-order"], [BUILD + "/tests/preload/drv_put_off", *arguments], TOP, PUT_OFF))
 
     def torch(self, *phases):
         program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so",

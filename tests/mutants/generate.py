@@ -57,6 +57,9 @@ UNITS = {
     "graph": ["graph_queue"],
     "shim/stack": ["stack_intern"],
 }
+# What must not differ where launches are put off.
+PUT_OFF = ["submit %s late" % case for case in ("memory", "streams", "turns", "legacy", "capture", "callbacks", "threads", "params",
+                                                "attribute", "devices", "exits", "forks", "refused")] + ["owed flushes"]
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
 NEAR = {
     "": [],
@@ -78,7 +81,7 @@ NEAR = {
     "shim/watch/kept.c": ["script preload/kill"],
     "shim/watch/live.c": ["unit watch_live"],
     "shim/watch/live_top.c": ["script preload/limits"],
-    "shim/core/params.c": ["script preload/submit"],
+    "shim/core/params.c": ["submit attribute late", "submit memory late", "script preload/submit"],
     "shim/watch/step.c": ["unit watch_step", "script preload/steps"],
     "shim/watch/sticky.c": ["unit watch_sticky", "script preload/sticky"],
     "shim/watch/place.c": ["unit watch_sticky"],
@@ -93,11 +96,11 @@ NEAR = {
     "shim/watch/note.c": ["script preload/kinds", "script preload/events"],
     "shim/watch/": ["script preload/sticky", "script preload/waits"],
     "shim/torch": ["script preload/torch"],
-    "shim/submit": ["script preload/submit", "script preload/classes"],
-    "graph": ["unit graph_queue", "script preload/submit"],
-    "flushes": ["script preload/classes", "script preload/submit"],
-    "forgets": ["script preload/classes", "script preload/submit"],
-    "tells": ["script preload/classes", "script preload/submit"],
+    "shim/submit": PUT_OFF,
+    "graph": ["unit graph_queue"] + PUT_OFF,
+    "flushes": ["owed flushes"] + PUT_OFF,
+    "forgets": ["owed forgets"] + PUT_OFF,
+    "tells": ["script preload/classes"] + PUT_OFF,
     "cuMemcpy": ["script preload/kinds"],
     "cudaMalloc": ["script preload/quick"],
     "cudaFree": ["script preload/quick"],
@@ -132,8 +135,8 @@ SCRIPTS = {
     "shim/watch": ["preload/waits", "preload/sticky", "preload/steps", "preload/kinds", "preload/events",
                    "preload/kill", "preload/torch", "preload/limits", "preload/samples", "labelled/labelled",
                    "preload/memory"],
-    "shim/submit": ["preload/classes", "preload/ends"],
-    "graph": ["preload/graph", "preload/ends"],
+    "shim/submit": ["preload/submit", "preload/classes", "preload/ends"],
+    "graph": ["preload/submit", "preload/graph", "preload/ends"],
     "shim/stack": ["stack/stack_native", "stack/stack_unwind", "stack/stack_fake_python", "preload/events"],
     "shim/torch": ["preload/torch", "sim/torch_sim"],
     "copy": ["preload/kinds"],

@@ -174,6 +174,11 @@ static CUresult by_module(void)
 
 static CUresult by_function(void)
 {
+	return cuFuncSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_L1);
+}
+
+static CUresult by_attribute(void)
+{
 	return cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024);
 }
 
@@ -193,7 +198,8 @@ static void takes(void)
 	    {"cuGraphInstantiateWithFlags", by_graph},
 	    {"cuStreamCreate", by_stream},
 	    {"cuModuleLoadData", by_module},
-	    {"cuFuncSetAttribute", by_function},
+	    {"cuFuncSetCacheConfig", by_function},
+	    {"cuFuncSetAttribute", by_attribute},
 	};
 	sim_fault_arm_fn *fault_arm;
 	sim_fault_fired_fn *fault_fired;
@@ -390,6 +396,7 @@ static void submits(void)
 	    {"mem_op", submits_mem_op},
 	    {"module", by_module},
 	    {"function", by_function},
+	    {"attribute", by_attribute},
 	    {"unlisted", submits_unlisted}, /* from then on all do */
 	};
 	sim_calls_fn *calls;

@@ -247,20 +247,20 @@ static void lives_of_memory(void **state)
 	assert_int_equal(more(GS_CROSSING_REUSED), 0);
 	/* One that begins within what was, */
 	gs_hazard_memory_ends(GS_LIVE_TENSOR, x);
-	gs_hazard_memory_begins(GS_LIVE_TENSOR, x - 1024, 4096);
-	set(&a, x - 1024, 4096);
+	gs_hazard_memory_begins(GS_LIVE_TENSOR, x + 1024, 4096);
+	set(&a, x + 1024, 4096);
 	assert_int_equal(more(GS_CROSSING_REUSED), 1);
 	/* and one that ends within it. */
-	gs_hazard_memory_ends(GS_LIVE_TENSOR, x - 1024);
-	gs_hazard_memory_begins(GS_LIVE_TENSOR, x - 2048, 4096);
-	set(&b, x - 2048, 4096);
+	gs_hazard_memory_ends(GS_LIVE_TENSOR, x + 1024);
+	gs_hazard_memory_begins(GS_LIVE_TENSOR, x + 512, 4096);
+	set(&b, x + 512, 4096);
 	assert_int_equal(more(GS_CROSSING_REUSED), 1);
 	/* Memory that ended is nobody's. */
-	gs_hazard_memory_ends(GS_LIVE_MANAGED, x - 2048); /* not of this class */
-	set(&a, x - 2048, 4096);
+	gs_hazard_memory_ends(GS_LIVE_MANAGED, x + 512); /* not of this class */
+	set(&a, x + 512, 4096);
 	assert_int_equal(more(GS_CROSSING_UNORDERED), 1);
-	gs_hazard_memory_ends(GS_LIVE_TENSOR, x - 2048);
-	set(&b, x - 2048, 4096);
+	gs_hazard_memory_ends(GS_LIVE_TENSOR, x + 512);
+	set(&b, x + 512, 4096);
 	assert_int_equal(more(GS_CROSSING_UNORDERED), 0);
 	gs_causal_all_done(tick());
 }

@@ -103,17 +103,18 @@ static void what_a_stream_waited_for_is_done_with_it(void **state)
 	(void)state;
 	gs_proven_event_recorded(event, &first, 100);
 	gs_proven_event_recorded(own, &second, 100);
-	for (unsigned i = 0; i < MANY; i++)
-		gs_proven_stream_waits(&second, event_new(), 200);
-	gs_proven_stream(second.id, 300);
-	assert_false(done(&first));
-	gs_proven_stream_waits(&none, event, 400);
-	gs_proven_stream_waits(&second, event, 400);
+	for (unsigned i = 0; i < MANY; i++) {
+		gs_proven_stream_waits(&second, event_new(), 200 + i);
+		gs_proven_stream(second.id, 201 + i);
+		assert_false(done(&first));
+	}
+	gs_proven_stream_waits(&none, event, 40000);
+	gs_proven_stream_waits(&second, event, 40000);
 	for (unsigned i = 0; i < 64; i++)
-		gs_proven_stream_waits(&second, own, 400); /* for itself, which is nothing to remember */
-	gs_proven_stream(second.id, 400);
+		gs_proven_stream_waits(&second, own, 40000); /* for itself, which is nothing to remember */
+	gs_proven_stream(second.id, 40000);
 	assert_false(done(&first));
-	gs_proven_stream(second.id, 401);
+	gs_proven_stream(second.id, 40001);
 	assert_true(done(&first));
 }
 

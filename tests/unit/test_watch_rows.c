@@ -94,21 +94,27 @@ static uint64_t figure(unsigned which)
 static void test_figures(void **state)
 {
 	static const struct {
-		unsigned memory, waits, queue;
-	} rows[] = {{GS_HOST_MEMORY_PAGEABLE, 1, 0}, {GS_HOST_MEMORY_PINNED, 0, 1}};
+		unsigned way, memory, waits, queue, down, up;
+	} rows[] = {
+	    {GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PAGEABLE, 1, 0, 7, 0},
+	    {GS_COPY_TO_DEVICE, GS_HOST_MEMORY_PINNED, 0, 1, 7, 0},
+	    {GS_COPY_TO_HOST, GS_HOST_MEMORY_PINNED, 0, 1, 0, 7},
+	    {GS_COPY_ON_DEVICE, GS_HOST_MEMORY_NONE, 0, 1, 0, 0},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		uint64_t waits = figure(GS_FIGURE_WAITS), queue = figure(GS_FIGURE_QUEUE), down = figure(GS_FIGURE_TO_DEVICE);
-		struct gs_call call = {.fn = GS_FN_cuMemcpyHtoDAsync_v2,
-				       .wait = {.way = GS_COPY_TO_DEVICE, .memory = (uint8_t)rows[i].memory, .size_bytes = 7,
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t waits = figure(GS_FIGURE_WAITS), queue = figure(GS_FIGURE_QUEUE);
+		uint64_t down = figure(GS_FIGURE_TO_DEVICE), up = figure(GS_FIGURE_TO_HOST);
+		struct gs_call call = {.fn = GS_FN_cuMemcpyAsync,
+				       .wait = {.way = (uint8_t)rows[i].way, .memory = (uint8_t)rows[i].memory, .size_bytes = 7,
 						.stacked = true}};
 
 		gs_wait_ended(&call, CUDA_SUCCESS, GS_WAIT_SHORT_TICKS);
 		assert_int_equal(figure(GS_FIGURE_WAITS), waits + rows[i].waits);
 		assert_int_equal(figure(GS_FIGURE_QUEUE), queue + rows[i].queue * GS_WAIT_SHORT_TICKS);
-		assert_int_equal(figure(GS_FIGURE_TO_DEVICE), down + 7);
-		assert_int_equal(figure(GS_FIGURE_TO_HOST), 0);
+		assert_int_equal(figure(GS_FIGURE_TO_DEVICE), down + rows[i].down);
+		assert_int_equal(figure(GS_FIGURE_TO_HOST), up + rows[i].up);
 	}
 }
 
