@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/submit/known.h"
 
@@ -18,15 +19,17 @@ _Static_assert(sizeof(struct gs_attribute) == 16, "no padding: compared as bytes
 
 static uint32_t slot_of(const struct gs_attribute *attribute)
 {
+	gsb_debug_assert(gsb_lock_held(&lock));
 	return (uint32_t)gs_known_hash(attribute, sizeof(*attribute)) & (SLOTS - 1);
 }
 
 bool gs_attribute_is(const struct gs_attribute *attribute, int value)
 {
-	uint32_t slot = slot_of(attribute);
+	uint32_t slot;
 	bool is;
 
 	gsb_lock_acquire(&lock);
+	slot = slot_of(attribute);
 	is = memcmp(&slots[slot].attribute, attribute, sizeof(*attribute)) == 0 && slots[slot].value == value;
 	gsb_lock_release(&lock);
 	return is;
@@ -34,18 +37,25 @@ bool gs_attribute_is(const struct gs_attribute *attribute, int value)
 
 void gs_attribute_keep(const struct gs_attribute *attribute, int value)
 {
-	uint32_t slot = slot_of(attribute);
+	uint32_t slot;
 
 	gsb_lock_acquire(&lock);
+	slot = slot_of(attribute);
 	slots[slot].attribute = *attribute;
 	slots[slot].value = value;
 	gsb_lock_release(&lock);
 }
 
+static void slots_clear(void)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	memset(slots, 0, sizeof(slots));
+}
+
 void gs_attribute_forget(void)
 {
 	gsb_lock_acquire(&lock);
-	memset(slots, 0, sizeof(slots));
+	slots_clear();
 	gsb_lock_release(&lock);
 }
 

@@ -90,7 +90,7 @@ NEAR = {
     "shim/watch/hazard.c": ["unit watch_hazard", "script labelled/labelled"],
     "shim/watch/serial.c": ["unit watch_hazard", "script labelled/labelled"],
     "shim/watch/crossing.c": ["unit watch_hazard"],
-    "shim/watch/sample.c": ["script preload/samples"],
+    "shim/watch/sample.c": ["unit watch_sample", "script preload/samples"],
     "shim/watch/wait.c": ["unit watch_rows", "script preload/waits", "script preload/kinds"],
     "shim/watch/kernel.c": ["unit watch_rows", "script preload/sticky"],
     "shim/watch/note.c": ["script preload/kinds", "script preload/events"],

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/queue.h"
 #include "shim/base/err.h"
@@ -308,12 +309,41 @@ static void test_first(void **state)
 		assert_int_equal(held[i]->first, i == 0);
 }
 
+static _Atomic bool begun;
+
+/* Takes its time between begin and end. */
+static void *put_slowly(void *argument)
+{
+	struct piece *piece = (struct piece *)gsg_queue_put_begin(queue, 1, sizeof(*piece), __builtin_ia32_rdtsc());
+
+	atomic_store(&begun, true);
+	usleep(20000);
+	piece->thread = piece->number = piece->bytes = 0;
+	gsg_queue_put_end(queue);
+	return argument;
+}
+
+/* What somebody is about to put when the queue is closed runs, too. */
+static void test_close_waits(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, put_slowly, NULL), 0);
+	while (!atomic_load(&begun))
+		sched_yield();
+	gsg_queue_close(queue);
+	assert_int_equal(atomic_load(&ran), 1);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
 		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
+		cmocka_unit_test_setup(test_close_waits, start),
 		cmocka_unit_test_setup(test_hold, start),    cmocka_unit_test_setup(test_hold_late, start),
 		cmocka_unit_test_setup(test_first, start),
 	};
