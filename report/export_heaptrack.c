@@ -14,12 +14,18 @@ struct writing {
 	struct gsr_map allocation_of;
 };
 
-static uint64_t string_write(struct writing *writing, const char *text)
+/* What would end the line becomes '?'. */
+static void line_write(char kind, const char *text)
 {
-	fputs("s ", stdout);
+	printf("%c ", kind);
 	for (; *text != '\0'; text++)
 		putchar((unsigned char)*text < 0x20 ? '?' : *text);
 	putchar('\n');
+}
+
+static uint64_t string_write(struct writing *writing, const char *text)
+{
+	line_write('s', text);
 	return ++writing->string_count;
 }
 
@@ -109,7 +115,9 @@ int gsr_export_heaptrack(const struct gsr_view *view, const struct gsr_options *
 	(void)options;
 	if (writing.trace_of == NULL)
 		abort();
-	printf("v 10400 2\nX %s\nI 1000 0\n", gsr_command_text(&view->model, command));
+	puts("v 10400 2");
+	line_write('X', gsr_command_text(&view->model, command));
+	puts("I 1000 0");
 	frames_write(&writing);
 	events_write(&writing);
 	gsr_map_drop(&writing.allocation_of);

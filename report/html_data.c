@@ -267,7 +267,7 @@ static void steps_put(struct making *making)
 	    {"step_wall", GS_SNAP_steps_wall_ns},	 {"step_launches", GS_SNAP_steps_launches},
 	    {"step_launch_ns", GS_SNAP_steps_launch_ns}, {"step_queue_ns", GS_SNAP_steps_queue_ns},
 	    {"step_wait_ns", GS_SNAP_steps_wait_ns},	 {"step_memory_ns", GS_SNAP_steps_memory_ns},
-	    {"step_load_ns", GS_SNAP_steps_load_ns},
+	    {"step_load_ns", GS_SNAP_steps_load_ns},	 {"step_device_ns", GS_SNAP_steps_device_ns},
 	};
 	const struct gsr_model *model = making->model;
 	size_t loop;

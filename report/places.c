@@ -239,10 +239,10 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 		return text;
 	}
 	kind = GSR_NAME(model, frames, kind, frame);
-	line = GSR_CELL(model, frames, line, frame);
-	if (line != 0)
-		snprintf(line_text, sizeof(line_text), ":%llu", (unsigned long long)line);
 	if (strcmp(kind, "native") != 0) {
+		line = GSR_CELL(model, frames, line, frame);
+		if (line != 0)
+			snprintf(line_text, sizeof(line_text), ":%llu", (unsigned long long)line);
 		gsr_cell(text, "%s%s in %s",
 			 short_path(model, gsr_string(model, GSR_CELL(model, frames, file, frame))), line_text,
 			 gsr_string(model, GSR_CELL(model, frames, function, frame)));
@@ -257,7 +257,7 @@ char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CE
 	if (distance != 0)
 		gsr_cell(text, "%s+0x%llx in %s", name, (unsigned long long)distance, module);
 	else
-		gsr_cell(text, "%s in %s%s", name, module, line_text);
+		gsr_cell(text, "%s in %s", name, module);
 	free(name);
 	return text;
 }

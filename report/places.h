@@ -24,8 +24,7 @@ bool gsr_places_is_core(struct gsr_places *places, uint64_t frame);
  * known. The texts live as long as places. */
 void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret_file, const char **ret_function);
 
-/* "net/model.py:41 in forward", "solve+0x1c in libsolver.so", "solve in solver.cpp:7" where an import knew that,
- * "libsolver.so+0x1234". They return text. */
+/* "net/model.py:41 in forward", "solve+0x1c in libsolver.so", "libsolver.so+0x1234". They return text. */
 char *gsr_frame_text(struct gsr_places *places, uint64_t frame, char text[GSR_CELL_BYTES]);
 
 /* A kernel by its row of strings: demangled, without long template arguments. */

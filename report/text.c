@@ -101,16 +101,30 @@ char *gsr_share(char text[GSR_CELL_BYTES], uint64_t part, uint64_t whole)
 	return text;
 }
 
+static void two_units(char text[GSR_CELL_BYTES], uint64_t parts, unsigned each, const char *one, const char *other)
+{
+	snprintf(text, GSR_CELL_BYTES, "%llu %s %llu %s", (unsigned long long)(parts / each), one, (unsigned long long)(parts % each),
+		 other);
+}
+
 char *gsr_duration(char text[GSR_CELL_BYTES], uint64_t ns)
 {
+	uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+
 	if (ns < 1000)
 		snprintf(text, GSR_CELL_BYTES, "%u ns", (unsigned)ns);
-	else if (ns < 1000000)
+	else if (ns < 999995)
 		snprintf(text, GSR_CELL_BYTES, "%.2f us", (double)ns / 1e3);
-	else if (ns < 1000000000)
+	else if (ns < 999995000)
 		snprintf(text, GSR_CELL_BYTES, "%.2f ms", (double)ns / 1e6);
-	else
+	else if (ns < 599995000000)
 		snprintf(text, GSR_CELL_BYTES, "%.2f s", (double)ns / 1e9);
+	else if (seconds < 2 * 3600)
+		two_units(text, seconds, 60, "min", "s");
+	else if (seconds < 48 * 3600)
+		two_units(text, seconds / 60, 60, "h", "min");
+	else
+		two_units(text, seconds / 3600, 24, "d", "h");
 	return text;
 }
 
@@ -162,8 +176,8 @@ static void print_safely(const char *text)
 /* "28.0 MiB" stays together. */
 static bool is_before_unit(const char *blank)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "%", "s", "ms", "us", "ns"};
-	size_t length = strspn(blank + 1, "BKMGTPEi%nmus");
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "%", "s", "ms", "us", "ns", "min", "h", "d"};
+	size_t length = strspn(blank + 1, "BKMGTPEi%nmushd");
 
 	if (blank[-1] < '0' || blank[-1] > '9' || (blank[1 + length] >= 'a' && blank[1 + length] <= 'z'))
 		return false;

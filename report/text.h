@@ -19,7 +19,7 @@ unsigned gsr_width(void);
 /* As snprintf, but what does not fit is cut between two characters. */
 char *gsr_cell(char text[GSR_CELL_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Texts in a caller's buffer: "28.0 MiB", "12,345", "70.0 %", "2.50 s". They return the buffer. */
+/* Texts in a caller's buffer: "28.0 MiB", "12,345", "70.0 %", "2.50 s" or "3 h 20 min". They return the buffer. */
 char *gsr_bytes(char text[GSR_CELL_BYTES], uint64_t bytes);
 char *gsr_number(char text[GSR_CELL_BYTES], uint64_t number);
 char *gsr_share(char text[GSR_CELL_BYTES], uint64_t part, uint64_t whole);

@@ -75,6 +75,16 @@ const App = {
 		return categories.size > 0 ? "category" : "line";
 	},
 
+	/* "8 \u00d7 NVIDIA H200" */
+	devices_text(devices) {
+		const counts = new Map();
+
+		for (const { name } of devices) counts.set(name, (counts.get(name) || 0) + 1);
+		return [...counts]
+			.map(([name, count]) => (count > 1 ? count + " \u00d7 " : "") + Format.name(name))
+			.join(", ");
+	},
+
 	title(snapshot) {
 		const { meta, devices } = snapshot.header;
 		const command =
@@ -93,8 +103,8 @@ const App = {
 			meta.pid > 0
 				? `process ${meta.pid}${meta.rank === null ? "" : ", rank " + meta.rank} on ${Format.name(meta.hostname)}`
 				: "",
-			used.map((device) => Format.name(device.name)).join(", "),
-			"written at " + meta.reason + ", " + written,
+			App.devices_text(used),
+			"written at " + Format.name(meta.reason) + ", " + written,
 			"ran " + Format.duration(meta.elapsed_ns),
 		]
 			.filter((text) => text)

@@ -10,7 +10,8 @@ const Figures = {
 		const device = header.devices.filter(
 			(one) => history.choice.device < 0 || one.ordinal === history.choice.device,
 		);
-		const room = device.reduce((sum, one) => sum + (one.gauges ? one.total_bytes : 0), 0);
+		const served = device.filter((one) => one.gauges && one.gauges.reserved_bytes?.peak > 0);
+		const room = served.reduce((sum, one) => sum + one.total_bytes, 0);
 		const held = holding.held[holding.peak];
 		const end = snapshot.events;
 		const unused = Math.max(0, held - Figures.used(holding, snapshot, holding.peak));

@@ -34,13 +34,21 @@ const Format = {
 			.replace(/\B(?=(\d{3})+$)/g, ",");
 	},
 
-	/** @param {number} ns @returns {string} such as "2.50 s" */
+	/** @param {number} ns @returns {string} such as "2.50 s", "3 h 20 min" */
 	duration(ns) {
-		if (ns < 1e3) return Math.round(ns) + "\u00a0ns";
-		if (ns < 1e6) return (ns / 1e3).toFixed(ns < 1e5 ? 2 : 1) + "\u00a0\u00b5s";
-		if (ns < 1e9) return (ns / 1e6).toFixed(ns < 1e8 ? 2 : 1) + "\u00a0ms";
-		if (ns < 600e9) return (ns / 1e9).toFixed(ns < 100e9 ? 2 : 1) + "\u00a0s";
-		return Math.floor(ns / 60e9) + "\u00a0min " + Math.round((ns % 60e9) / 1e9) + "\u00a0s";
+		const seconds = Math.round(ns / 1e9);
+		const two = (whole, one, part, other) =>
+			Math.floor(seconds / whole) +
+			`\u00a0${one} ` +
+			Math.floor((seconds % whole) / part) +
+			`\u00a0${other}`;
+
+		if (ns < 999.5) return Math.round(ns) + "\u00a0ns";
+		if (ns < 999.95e3) return (ns / 1e3).toFixed(ns < 1e5 ? 2 : 1) + "\u00a0\u00b5s";
+		if (ns < 999.95e6) return (ns / 1e6).toFixed(ns < 1e8 ? 2 : 1) + "\u00a0ms";
+		if (ns < 599.95e9) return (ns / 1e9).toFixed(ns < 100e9 ? 2 : 1) + "\u00a0s";
+		if (seconds < 2 * 3600) return two(60, "min", 1, "s");
+		return seconds < 48 * 3600 ? two(3600, "h", 60, "min") : two(86400, "d", 3600, "h");
 	},
 
 	/**

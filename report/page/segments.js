@@ -4,6 +4,7 @@
 
 const ROW = { height: 18, gap: 5, most: 10 };
 const OWNER = { none: -1, hole: -2 };
+const ROUND_BYTES = 512; /* what gpushim and PyTorch round sizes to: the rest of it is no hole */
 
 class Segments {
 	/** @param {View} view @param {HTMLElement} box @param {HTMLElement} note */
@@ -57,6 +58,13 @@ class Segments {
 			else joined.push(run);
 		}
 		return joined;
+	}
+
+	/** Where a block ends for others. @param {number} block @returns {number} */
+	end_of(block) {
+		const { items } = this.view.snapshot;
+
+		return items.address[block] + Math.ceil(items.size[block] / ROUND_BYTES) * ROUND_BYTES;
 	}
 
 	/** Blocks that are live or pending, by address. */
@@ -284,18 +292,20 @@ class Segments {
 				const address = items.address[blocks[next]];
 
 				largest = Math.max(largest, address - from);
-				from = Math.max(from, address + items.size[blocks[next]]);
+				from = Math.max(from, this.end_of(blocks[next]));
 			}
 			largest = Math.max(largest, run.end - from);
 		}
 		let stitched = 0;
+		let rounded = 0;
 
 		for (const block of blocks) {
+			rounded += this.end_of(block) - items.address[block] - items.size[block];
 			if (items.died[block] > moment) live += items.size[block];
 			else pending += items.size[block];
 			if (this.pixel_of(items.address[block]) === null) stitched++;
 		}
-		hole = Math.max(0, view.holding.held[moment] - live - pending);
+		hole = Math.max(0, view.holding.held[moment] - live - pending - rounded);
 		const text =
 			Format.bytes(held) +
 			" in " +
@@ -310,6 +320,7 @@ class Segments {
 				? " (" + Format.count(stitched) + " of them stitched from pieces of holes)"
 				: "") +
 			(pending > 0 ? ", " + Format.bytes(pending) + " pending" : "") +
+			(rounded > held / 200 ? ", " + Format.bytes(rounded) + " lost to rounding" : "") +
 			", " +
 			Format.bytes(hole) +
 			" in holes" +
@@ -354,12 +365,11 @@ class Segments {
 		const { items, origins } = this.view.snapshot;
 		const run = this.all.findLast((one) => one.at <= pixel);
 		const address = run.address + (pixel - run.at + 0.5) * this.per_pixel;
-		const end_of = (block) => items.address[block] + items.size[block];
 		const inside = (block) =>
 			block !== undefined && items.address[block] >= run.address && items.address[block] < run.end;
 		const before = this.sorted.findLast((block) => items.address[block] <= address);
 		const after = this.sorted.find((block) => items.address[block] > address);
-		const start = inside(before) ? end_of(before) : run.address;
+		const start = inside(before) ? Math.min(run.end, this.end_of(before)) : run.address;
 		const end = inside(after) ? items.address[after] : run.end;
 		const side = (where, block) =>
 			inside(block)

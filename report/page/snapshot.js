@@ -108,7 +108,7 @@ class Snapshot {
 	/* Steps of the main loop, by time; ns. */
 	read_steps(container) {
 		const column = (name) => container.signed("step_" + name);
-		const [number, time, wall, launches, launch, queue, wait, memory, load] = [
+		const [number, time, wall, launches, launch, queue, wait, memory, load, device] = [
 			"number",
 			"time",
 			"wall",
@@ -118,6 +118,7 @@ class Snapshot {
 			"wait_ns",
 			"memory_ns",
 			"load_ns",
+			"device_ns",
 		].map(column);
 
 		this.loop = this.header.loops[0];
@@ -131,6 +132,7 @@ class Snapshot {
 			wait: wait[i],
 			memory: memory[i],
 			load: load[i],
+			device: device[i],
 		})).sort((a, b) => a.time_ns - b.time_ns);
 	}
 

@@ -55,6 +55,11 @@ class Steps {
 		if (step) this.view.look(step.time_ns - step.wall_ns * 0.1, step.time_ns + step.wall_ns * 1.1);
 	}
 
+	/** Whether the time on devices is known: the program ran with device_time. */
+	get is_sampled() {
+		return this.view.snapshot.steps.some((step) => step.device > 0);
+	}
+
 	/** Places in the row, then for each part the time up to its upper edge, then all of it; ms. */
 	data() {
 		const { steps } = this.view.snapshot;
@@ -73,6 +78,9 @@ class Steps {
 		const order = Steps.parts.map((_, i) => i).reverse();
 		const bars = uPlot.paths.bars({ size: [0.8, 40], align: 0 });
 		const bar = (color) => ({ fill: color, stroke: color, width: 0, paths: bars, points: { show: false } });
+		const ink = Palette.style("--ink");
+		const dots = { paths: () => null, points: { show: true, size: 6, fill: ink, stroke: ink } };
+		const device = this.view.snapshot.steps.map((step) => (step.device > 0 ? step.device / 1e6 : null));
 		const axis = {
 			stroke: Palette.style("--soft"),
 			grid: { stroke: Palette.style("--grid"), width: 1 },
@@ -120,12 +128,14 @@ class Steps {
 					{},
 					bar(Palette.style("--block")),
 					...order.map((part) => bar(Palette.color(Steps.parts[part][2]))),
+					...(this.is_sampled ? [dots] : []),
 				],
 			},
-			[data[0], data.at(-1), ...order.map((part) => data[part + 1])],
+			[data[0], data.at(-1), ...order.map((part) => data[part + 1]), ...(this.is_sampled ? [device] : [])],
 			this.box,
 		);
-		this.plot.over.addEventListener("pointermove", (event) => Dom.tip(event, this.lines()));
+		/* after uPlot, which finds the step by the mouse */
+		this.plot.over.addEventListener("mousemove", (event) => Dom.tip(event, this.lines()));
 		this.plot.over.addEventListener("pointerleave", () => Dom.tip(null));
 		this.plot.over.addEventListener("click", () => {
 			const step = this.view.snapshot.steps[this.plot.cursor.idx];
@@ -135,15 +145,17 @@ class Steps {
 		this.plot.root.setAttribute("aria-hidden", "true");
 		Dom.fill(
 			Dom.get("steps_key"),
-			...[...used, ["rest", "the rest", null]].map(([, text, color]) =>
+			...[
+				...used,
+				["rest", "the rest", "var(--block)"],
+				...(this.is_sampled ? [["device", "its kernels on the device, by samples", "var(--ink)"]] : []),
+			].map(([, text, color]) =>
 				Dom.make(
 					"span",
 					{},
 					Dom.make("i", {
 						class: "dot",
-						style:
-							"--color:" +
-							(color === null ? "var(--block)" : Palette.color(color)),
+						style: "--color:" + (typeof color === "string" ? color : Palette.color(color)),
 					}),
 					text,
 				),
@@ -161,6 +173,7 @@ class Steps {
 			...Steps.parts
 				.filter(([key]) => step[key] > 0)
 				.map(([key, text]) => `${Format.duration(step[key])} ${text}`),
+			...(step.device > 0 ? [`${Format.duration(step.device)} of kernels on the device, by samples`] : []),
 		];
 	}
 }

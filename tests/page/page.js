@@ -317,6 +317,42 @@ async function train(browser) {
 		"a long step: what differed, and where it is",
 		await text(page, "#steps"),
 	);
+	equal(
+		await page.evaluate(() => [
+			Format.duration(999.96e6),
+			Format.duration(599.96e9),
+			Format.duration(7199.6e9),
+			Format.duration(30 * 3600e9),
+			Format.duration(50 * 3600e9),
+			App.devices_text([{ name: "A" }, { name: "A" }, { name: "B" }]),
+		]),
+		["1.00\u00a0s", "10\u00a0min 0\u00a0s", "2\u00a0h 0\u00a0min", "30\u00a0h 0\u00a0min", "2\u00a0d 2\u00a0h", "2 \u00d7 A, B"],
+		"long times, and many devices",
+	);
+	await page.locator("#steps .u-over").hover();
+	ok(
+		(await text(page, "#tip")).includes("of kernels on the device") &&
+			(await text(page, "#steps_key")).includes("on the device, by samples"),
+		"what a step took on the device",
+		await text(page, "#tip"),
+	);
+	equal(
+		await page.evaluate(() => {
+			const { segments, view } = App;
+			const { items, origins, piece } = view.snapshot;
+			const wrong = [];
+
+			for (let m = 0; m <= view.snapshot.events; m += 97) {
+				const blocks = segments.blocks(m);
+				const used = blocks.reduce((sum, block) => sum + segments.end_of(block) - items.address[block], 0);
+
+				if (used > view.holding.held[m]) wrong.push([m, used, view.holding.held[m]]);
+			}
+			return wrong;
+		}),
+		[],
+		"what is live and pending, rounded, is never more than what is held",
+	);
 	equal(await overlaps(page), [], "nothing lies on anything else");
 	equal(page.wrong, [], "no error, no request");
 	await page.close();

@@ -195,7 +195,7 @@ def train(scene, steps, layers=24, small=0, seed=1):
         scene.now += 25_000_000 if step == 11 else 1_500_000
         wall = scene.now - began
         figures = dict.fromkeys(STEP, 0)
-        figures.update(launches=layers * 5, launch_ns=wall // 5, queue_ns=wall // 20, waits=1, wait_ns=wall // 4 + (step == 11) * 23_000_000)
+        figures.update(launches=layers * 5, launch_ns=wall // 5, device_ns=wall * 4 // 5, queue_ns=wall // 20, waits=1, wait_ns=wall // 4 + (step == 11) * 23_000_000)
         add(scene.steps, loop=0, number=step + 1, time_ns=began, wall_ns=wall, **figures)
         walls.append(wall)
         if step % 6 == 5:

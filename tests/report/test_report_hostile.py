@@ -73,6 +73,9 @@ for name in FILES:
         if "--json" in command and all_json(out) is None:
             wrong[command] = "no JSON: " + out[:300]
     tap.equal(wrong, {}, name + ": nothing that commands a terminal gets out")
+    lines = tap.report("export", "heaptrack", name)[1].split("\n")
+    tap.equal([line[:99] for line in lines if line[:2] not in ("v ", "X ", "I ", "s ", "i ", "t ", "a ", "+ ", "- ", "c ", "")], [],
+              name + ": heaptrack: no name ends a line")
     picture = xml.fromstring(tap.report("timeline", "--svg", "-g", "line", name)[1])
     tap.ok(picture.tag.endswith("svg"), name + ": the picture is XML")
     rows = list(csv.DictReader(io.StringIO(tap.report("export", "rows-csv", name)[1], newline="")))
