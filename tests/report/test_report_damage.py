@@ -156,6 +156,6 @@ for arguments, wanted in (((), "no command"), (("frobnicate", "x"), 'there is no
 for arguments in ("top", GOOD), ("--help",), ("--help-conf",), ("--version",):
     with open("/dev/full", "w") as full:
         run = subprocess.run([tap.REPORT, *arguments], stdout=full, stderr=subprocess.PIPE)
-    tap.equal((run.returncode, run.stderr), (2, b"gpushim-report: cannot write the output\n"),
+    tap.equal((run.returncode, run.stderr), (2, b"gpushim-report: standard output: No space left on device\n"),
               "a full disk under the output of " + arguments[0])
 tap.done()
