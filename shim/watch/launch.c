@@ -19,6 +19,7 @@
 #include "shim/watch/gap.h"
 #include "shim/watch/hazard.h"
 #include "shim/watch/kernel.h"
+#include "shim/watch/note.h"
 #include "shim/watch/sample.h"
 #include "shim/watch/serial.h"
 #include "shim/watch/step.h"
@@ -202,7 +203,9 @@ static inline void submitted(const struct gs_call *call, const struct gs_work_st
 static void submitted_unnoted(const struct gs_call *call, const struct gs_work_stream *stream, uint64_t ticks)
 {
 	uint32_t name = gs_string_intern(gs_fn_info[call->fn].symbol);
-	uint32_t stack = gs_fn_info[call->fn].call_class == GS_CLASS_COPY ? call->wait.stack : 0;
+	uint32_t stack = gs_fn_info[call->fn].call_class == GS_CLASS_COPY ? call->wait.stack
+			 : gs_hazards						  ? gs_note_stack(call)
+										  : 0;
 
 	submitted(call, stream, ticks);
 	gs_serial_submitted(stream, name, stack, ticks);

@@ -1,7 +1,9 @@
 /* What classes of calls (shim/api/class.h) owe to launches that were put off (shim/submit/submit.h), by one call of each. Wants
  * submit:thread. Exits 1, and says which, where one does not have what its class should have.
  *
- *   flushes      what was put off reaches the driver before the call returns (H17)
+ *   flushes      what was put off reaches the driver before the call does (H17)
+ *   memory       the same of memory that is the driver's; with backend:off
+ *   own          the same of what gpushim itself asks of the driver within a call (H3): what is awaited is in the second word
  *   forgets      the launch after the call is made at once, whatever was known of the like of it (H18)
  *   tells CLASS  the call returns the error of a launch that was put off and refused, once; one run for each
  *   classes      prints those that tell */
@@ -17,7 +19,7 @@
 
 #include "tests/sim/sim.h"
 
-enum { BYTES = 4 << 20, RUN = 300 };
+enum { BYTES = 4 << 20, LARGE_BYTES = 256 << 20, RUN = 300 };
 
 static CUcontext context;
 static CUstream stream;
@@ -26,8 +28,13 @@ static CUmodule module;
 static CUfunction kernel;
 static CUgraph graph;
 static CUgraphExec exec;
-static CUdeviceptr device;
+static CUdeviceptr device, made_by_alloc;
+static CUdeviceptr large[3];
+static CUstream other;
+static void *pinned;
+static CUkernel library_kernel;
 static unsigned char *host, buffer[4096];
+static unsigned launches = RUN; /* that are awaited */
 static bool wrong;
 
 static _Atomic bool hold;			 /* the next launch that was put off, but not for long */
@@ -53,7 +60,7 @@ static void need(CUresult result, const char *what)
 /* Under the lock of the simulated driver. */
 static void watch(const char *function)
 {
-	if (awaited != NULL && atomic_load(&awaited_made) == 0 && strcmp(function, awaited) == 0)
+	if (awaited != NULL && atomic_load(&awaited_made) == 0 && strstr(awaited, function) != NULL)
 		atomic_store(&awaited_made, made());
 	if (strcmp(function, "cuLaunchKernel") == 0)
 		atomic_fetch_add(&at_once, 1);
@@ -70,6 +77,102 @@ static CUresult by_launch(void)
 	unsigned steps = 1;
 
 	return cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&steps}, NULL);
+}
+
+static CUresult by_cooperative(void)
+{
+	unsigned steps = 1;
+
+	return cuLaunchCooperativeKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&steps});
+}
+
+static CUresult by_cooperative_devices(void)
+{
+	unsigned steps = 1;
+	CUDA_LAUNCH_PARAMS launch = {.function = kernel,
+				     .gridDimX = 1,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 32,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .hStream = stream,
+				     .kernelParams = (void *[]){&steps}};
+
+	return cuLaunchCooperativeKernelMultiDevice(&launch, 1, 0);
+}
+
+static CUresult by_old_launch(void)
+{
+	return cuLaunch(kernel);
+}
+
+static CUresult by_old_grid(void)
+{
+	return cuLaunchGrid(kernel, 1, 1);
+}
+
+static CUresult by_old_grid_async(void)
+{
+	return cuLaunchGridAsync(kernel, 1, 1, stream);
+}
+
+static CUresult by_attribute(void)
+{
+	static int bytes;
+
+	return cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes += 1024);
+}
+
+static CUresult by_kernel_attribute(void)
+{
+	static int bytes;
+
+	return cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes += 1024, library_kernel, 0);
+}
+
+static CUresult by_alloc(void)
+{
+	return cuMemAlloc_v2(&made_by_alloc, BYTES);
+}
+
+static CUresult by_free(void)
+{
+	return cuMemFree_v2(made_by_alloc);
+}
+
+static CUresult by_alloc_pitch(void)
+{
+	CUdeviceptr memory;
+	size_t pitch;
+
+	return cuMemAllocPitch_v2(&memory, &pitch, 1000, 10, 4);
+}
+
+static CUresult by_alloc_managed(void)
+{
+	CUdeviceptr memory;
+
+	return cuMemAllocManaged(&memory, BYTES, CU_MEM_ATTACH_GLOBAL);
+}
+
+static CUresult by_alloc_async(void)
+{
+	return cuMemAllocAsync(&made_by_alloc, BYTES, stream);
+}
+
+static CUresult by_free_async(void)
+{
+	return cuMemFreeAsync(made_by_alloc, stream);
+}
+
+static CUresult by_alloc_from_pool(void)
+{
+	CUmemoryPool pool;
+	CUdeviceptr memory;
+
+	NEED(cuDeviceGetDefaultMemPool(&pool, 0));
+	return cuMemAllocFromPoolAsync(&memory, BYTES, pool, stream);
 }
 
 static CUresult by_context(void)
@@ -185,7 +288,7 @@ static CUresult by_mem_op(void)
 
 static CUresult by_sync(void)
 {
-	return cuCtxSynchronize();
+	return cuEventSynchronize(start);
 }
 
 static CUresult by_poll(void)
@@ -245,15 +348,71 @@ static const struct row {
 	{"capture", "cuThreadExchangeStreamCaptureMode", by_capture, true, false, false},
 	{"host_func", "cuLaunchHostFunc", by_host_func, true, false, true},
 	{"mem_op", "cuStreamWriteValue32_v2", by_mem_op, true, false, true},
-	{"sync", "cuCtxSynchronize", by_sync, true, false, true},
+	{"sync", "cuEventSynchronize", by_sync, true, false, true},
 	{"poll", "cuStreamQuery", by_poll, true, false, true},
 	{"time", "cuEventElapsedTime", by_time, true, false, true},
 	{"module", "cuModuleLoadData", by_module, true, false, false},
 	{"function", "cuFuncSetCacheConfig", by_function, true, true, false},
+	{"attribute", "cuFuncSetAttribute", by_attribute, true, true, false},
+	{"attribute of a kernel", "cuKernelSetAttribute", by_kernel_attribute, true, true, false},
+	{"cooperative launch", "cuLaunchCooperativeKernel", by_cooperative, true, false, false},
+	{"launch on several devices", "cuLaunchCooperativeKernelMultiDevice", by_cooperative_devices, true, false, false},
+	{"old launch", "cuLaunch", by_old_launch, true, false, false},
+	{"old launch of a grid", "cuLaunchGrid", by_old_grid, true, false, false},
+	{"old launch of a grid on a stream", "cuLaunchGridAsync", by_old_grid_async, true, false, false},
 	{"unlisted", "cuArrayDestroy", by_unlisted, true, false, false}, /* from then on nothing is put off */
 };
 
+/* Memory of one stream is given to another. */
+static CUresult own_fence(void)
+{
+	NEED(cuMemFreeAsync(made_by_alloc, stream));
+	NEED(cuMemAllocAsync(&made_by_alloc, BYTES, other));
+	return cuMemFreeAsync(made_by_alloc, other);
+}
+
+/* Nobody knows of which stream it is. */
+static CUresult own_fence_of_all(void)
+{
+	CUdeviceptr memory;
+
+	NEED(cuMemFree_v2(large[0]));
+	NEED(cuMemAlloc_v2(&memory, LARGE_BYTES));
+	return cuMemFree_v2(memory);
+}
+
+/* What is idle has to go. */
+static CUresult own_trim(void)
+{
+	return cuMemAlloc_v2(&large[0], 3 * (size_t)LARGE_BYTES);
+}
+
+/* A copy to the host is on its way, and more is put off behind it. */
+static CUresult own_wait(void)
+{
+	NEED(cuMemcpyDtoHAsync_v2(host, device, BYTES, stream));
+	for (unsigned i = 0; i < RUN; i++)
+		NEED(by_launch());
+	return cuMemFree_v2(made_by_alloc);
+}
+
+static CUresult own_host_free(void)
+{
+	return cuMemFreeHost(pinned);
+}
+
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* What is allocated is freed next. */
+static const struct row of_memory[] = {
+	{"alloc", "cuMemAlloc_v2", by_alloc, true, false, false},
+	{"free", "cuMemFree_v2", by_free, true, false, false},
+	{"alloc pitch", "cuMemAllocPitch_v2", by_alloc_pitch, true, false, false},
+	{"alloc managed", "cuMemAllocManaged", by_alloc_managed, true, false, false},
+	{"alloc async", "cuMemAllocAsync", by_alloc_async, true, false, false},
+	{"free async", "cuMemFreeAsync", by_free_async, true, false, false},
+	{"alloc from a pool", "cuMemAllocFromPoolAsync", by_alloc_from_pool, true, false, false},
+};
 
 /* The next launch will be put off. */
 static void warm_up(const char *class)
@@ -290,11 +449,43 @@ static void flushes(const struct row *row)
 	atomic_store(&awaited_made, 0);
 	atomic_store(&hold, false);
 	row->call();
-	if (atomic_load(&awaited_made) != before + RUN) {
-		printf("%s: %lu of %d launches came first\n", row->class, atomic_load(&awaited_made) - before, RUN);
+	if (atomic_load(&awaited_made) != before + launches) {
+		printf("%s: of %u launches %ld came first\n", row->class, launches, (long)(atomic_load(&awaited_made) - before));
 		wrong = true;
 	}
 	awaited = NULL;
+}
+
+static void own(const char *what)
+{
+	struct row row = {what, "", NULL, true, false, false};
+
+	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	NEED(cuMemAllocAsync(&made_by_alloc, BYTES, stream));
+	if (strcmp(what, "fence") == 0) {
+		row.function = "cuEventRecord cuCtxRecordEvent";
+		row.call = own_fence;
+	} else if (strcmp(what, "fence-of-all") == 0) {
+		NEED(cuMemAlloc_v2(&large[0], LARGE_BYTES));
+		row.function = "cuEventRecord cuCtxRecordEvent";
+		row.call = own_fence_of_all;
+	} else if (strcmp(what, "unmap") == 0 || strcmp(what, "release") == 0 || strcmp(what, "plain") == 0) {
+		for (int i = 0; i < 3; i++)
+			NEED(cuMemAlloc_v2(&large[i], LARGE_BYTES));
+		for (int i = 0; i < 3; i++)
+			NEED(cuMemFree_v2(large[i]));
+		row.function = what[0] == 'u' ? "cuMemUnmap" : what[0] == 'r' ? "cuMemRelease" : "cuMemFree_v2";
+		row.call = own_trim;
+	} else if (strcmp(what, "wait") == 0) {
+		launches = 2 * RUN;
+		row.function = "cuCtxSynchronize";
+		row.call = own_wait;
+	} else {
+		NEED(cuMemHostAlloc(&pinned, 64 << 20, 0));
+		row.function = "cuMemFreeHost";
+		row.call = own_host_free;
+	}
+	flushes(&row);
 }
 
 static void forgets(const struct row *row)
@@ -343,6 +534,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	sim_call_watch_fn *call_watch;
+	CUlibrary library;
 
 	for (size_t i = 0; i < ROWS && strcmp(what, "classes") == 0; i++)
 		if (rows[i].tells)
@@ -356,6 +548,9 @@ int main(int argc, char **argv)
 	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	NEED(cuModuleLoadData(&module, "simulated"));
 	NEED(cuModuleGetFunction(&kernel, module, "sim_delay"));
+	NEED(cuLibraryLoadData(&library, "simulated", NULL, NULL, 0, NULL, NULL, 0));
+	NEED(cuLibraryGetKernel(&library_kernel, library, "sim_delay"));
+	NEED(cuFuncSetBlockShape(kernel, 32, 1, 1));
 	NEED(cuEventCreate(&start, 0));
 	NEED(cuEventCreate(&end, 0));
 	NEED(cuMemAlloc_v2(&device, BYTES));
@@ -363,6 +558,10 @@ int main(int argc, char **argv)
 	NEED(cuGraphCreate(&graph, 0));
 	NEED(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	NEED(cuEventRecord(start, stream));
+	if (strcmp(what, "own") == 0 && argc > 2)
+		own(argv[2]);
+	for (size_t i = 0; i < sizeof(of_memory) / sizeof(of_memory[0]) && strcmp(what, "memory") == 0; i++)
+		flushes(&of_memory[i]);
 	for (size_t i = 0; i < ROWS; i++) {
 		if (strcmp(what, "flushes") == 0 && rows[i].flushes)
 			flushes(&rows[i]);

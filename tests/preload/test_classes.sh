@@ -26,6 +26,13 @@ END_PYTHON
 export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,submit_deadline_us:0
 sim --policy in-order "$programs/drv_put_off" flushes
 is 'what was put off reaches the driver first (H17)' "$status:$(cat "$folder/out")" 0:
+GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,backend:off sim --policy in-order "$programs/drv_put_off" memory
+is 'before what is done with memory of the driver, too' "$status:$(cat "$folder/out")" 0:
+for own in backend:vmm=fence backend:vmm=fence-of-all backend:vmm=wait expandable_segments:False=unmap \
+	expandable_segments:False=release backend:cudamalloc=plain; do
+	GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,${own%=*} sim "$programs/drv_put_off" own "${own#*=}"
+	is "before what gpushim itself asks for: ${own#*=} (H3)" "$status:$(cat "$folder/out")" 0:
+done
 sim "$programs/drv_put_off" forgets
 is 'what was known to succeed is not put off any more (H18)' "$status:$(cat "$folder/out")" 0:
 sim --no-shim "$programs/drv_put_off" classes

@@ -60,6 +60,24 @@ sim "$programs/rt_waits" loop
 like 'the dearest wait is named at the end' "$(cat "$folder/err")" \
 	'^gpushim: snapshot written; the host waited most at rt_waits\+0x[0-9a-f]+: [0-9]+ ms of [0-9]+, [0-9]+ times; read more with: gpushim-report sync '
 
+columns() { # columns FUNCTION COLUMN..: of its waits, summed up
+	python3 - "$folder"/gpushim.*.json "$@" <<'END_PYTHON'
+import json, sys
+with open(sys.argv[1]) as file:
+    snapshot = json.load(file)
+waits = snapshot["waits"]
+mine = [row for row, function in enumerate(waits["function"]) if snapshot["strings"][function] == sys.argv[2]]
+print(*(sum(waits[column][row] for row in mine) for column in sys.argv[3:]))
+END_PYTHON
+}
+
+sim "$programs/drv_waits_rows" behind
+is 'a stream that waits for another one has something to do' "$(columns cuStreamSynchronize calls clear)" '2 1'
+for function in cuEventElapsedTime cuEventElapsedTime_v2; do
+	sim "$programs/drv_waits_rows" timed $function
+	is "what was waited for was timed: $function" "$(columns cuEventSynchronize calls timed)" '1 1'
+done
+
 GPUSHIM_ALLOC_CONF=watch:off sim "$programs/rt_waits"
 like 'watch:off keeps none, and says so' "$("$BUILD/gpushim-report" sync "$folder"/gpushim.*.json)" 'no waits were recorded'
 done_testing

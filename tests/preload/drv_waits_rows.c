@@ -1,0 +1,77 @@
+/* Waits whose rows of the table `waits` hold more than how long they took, one of each; see tests/preload/test_waits.sh.
+ *
+ *   behind      a stream that has nothing of its own, but waits for another one that has
+ *   timed V     a wait for an event of which the time is asked then, by function V of the driver */
+#define __CUDA_API_VERSION_INTERNAL
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#include "tests/sim/sim.h"
+
+static CUfunction kernel;
+
+static void need(CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	printf("%s: %d\n", what, result);
+	exit(2);
+}
+
+#define NEED(call) need(call, #call)
+
+static void launch(CUstream stream)
+{
+	unsigned steps = 50;
+
+	NEED(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&steps}, NULL));
+}
+
+static void behind(CUstream busy, CUstream idle, CUevent event)
+{
+	NEED(cuStreamSynchronize(idle)); /* both are known from now on */
+	launch(busy);
+	NEED(cuEventRecord(event, busy));
+	NEED(cuStreamWaitEvent(idle, event, 0));
+	NEED(cuStreamSynchronize(idle));
+}
+
+static void timed(CUstream stream, CUevent start, CUevent end, const char *function)
+{
+	__typeof__(cuEventElapsedTime) *elapsed;
+	float ms;
+
+	*(void **)&elapsed = dlsym(RTLD_DEFAULT, function);
+	NEED(cuEventRecord(start, stream));
+	launch(stream);
+	NEED(cuEventRecord(end, stream));
+	NEED(cuEventSynchronize(end));
+	NEED(elapsed(&ms, start, end));
+}
+
+int main(int argc, char **argv)
+{
+	CUstream streams[2];
+	CUevent events[2];
+	CUcontext context;
+	CUmodule module;
+
+	NEED(cuInit(0));
+	NEED(cuCtxCreate_v2(&context, 0, 0));
+	NEED(cuModuleLoadData(&module, "simulated"));
+	NEED(cuModuleGetFunction(&kernel, module, "sim_delay"));
+	for (int i = 0; i < 2; i++) {
+		NEED(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+		NEED(cuEventCreate(&events[i], 0));
+		launch(streams[i]);
+	}
+	NEED(cuCtxSynchronize());
+	if (argc == 2)
+		behind(streams[0], streams[1], events[0]);
+	else if (argc == 3)
+		timed(streams[0], events[0], events[1], argv[2]);
+	return 0;
+}
