@@ -233,8 +233,11 @@ static int limit_add(struct limits *limits, const char *from, const char *text)
 		char *end;
 
 		limit.value = strtod(value, &end) * 1e9;
-		if (end != value && isfinite(limit.value) && strcmp(end + strspn(end, " "), "s") == 0)
+		if (end != value && isfinite(limit.value) && strcmp(end + strspn(end, " "), "s") == 0) {
+			if (limit.value >= 0 && limit.value < 1e15) /* whole nanoseconds, as what is measured */
+				limit.value = (double)(uint64_t)(limit.value + 0.5);
 			goto add;
+		}
 	}
 	if (!gsr_quantity_read(value, &limit.value, &limit.is_share))
 		return limit_complain(from, text, "this is no value: 12.5GiB, 3%, 7, or of times 1.5s");

@@ -1,5 +1,5 @@
 /* gpushim-report diff A B: what grew from one snapshot to another, group by group. Groups are the same if their names are: by
- * function they stay so when lines move. */
+ * function they stay so when lines move. By stack they are the same if the names of all frames are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,17 @@
 #include "report/view.h"
 
 struct change {
+	char *key; /* what groups are compared by; owned */
 	const char *name;
 	uint64_t before, after;
+	const struct gsr_view *view; /* one of those that have it, with the stack there; 0 = not by stack */
+	uint64_t stack;
 };
 
 struct diff {
 	const struct gsr_view *views; /* two */
 	enum gsr_order order;
+	enum gsr_group_by by;
 	struct change *changes; /* the largest first */
 	size_t count;
 	uint64_t before, after;
@@ -26,7 +30,31 @@ static int64_t growth(uint64_t before, uint64_t after)
 
 static int by_name(const void *left, const void *right)
 {
-	return strcmp(((const struct change *)left)->name, ((const struct change *)right)->name);
+	return strcmp(((const struct change *)left)->key, ((const struct change *)right)->key);
+}
+
+/* The name, and by stack those of the frames, each on a line of its own. */
+static struct change change_of(const struct diff *diff, unsigned which, const struct gsr_group *group)
+{
+	const struct gsr_view *view = &diff->views[which];
+	uint64_t figure = gsr_use_figure(&group->use, diff->order);
+	struct change change = {.name = group->name,
+				.before = which == 0 ? figure : 0,
+				.after = which == 0 ? 0 : figure,
+				.view = view,
+				.stack = diff->by == GSR_BY_STACK ? group->stack : 0};
+	char text[GSR_CELL_BYTES];
+	size_t length = 0;
+	FILE *key = open_memstream(&change.key, &length);
+
+	if (key == NULL)
+		abort();
+	fputs(group->name, key);
+	for (uint64_t stack = change.stack; stack != 0; stack = GSR_CELL(&view->model, stacks, parent, stack))
+		fprintf(key, "\n%s", gsr_frame_text(view->places, GSR_CELL(&view->model, stacks, frame, stack), text));
+	if (fclose(key) != 0)
+		abort();
+	return change;
 }
 
 static int by_change(const void *left, const void *right)
@@ -48,9 +76,9 @@ static void diff_read(struct diff *diff)
 	if (changes == NULL)
 		abort();
 	for (size_t i = 0; i < before->count; i++)
-		changes[count++] = (struct change){before->groups[i].name, gsr_use_figure(&before->groups[i].use, diff->order), 0};
+		changes[count++] = change_of(diff, 0, &before->groups[i]);
 	for (size_t i = 0; i < after->count; i++)
-		changes[count++] = (struct change){after->groups[i].name, 0, gsr_use_figure(&after->groups[i].use, diff->order)};
+		changes[count++] = change_of(diff, 1, &after->groups[i]);
 	qsort(changes, count, sizeof(*changes), by_name);
 	for (size_t i = 0; i < count; i++) {
 		diff->before += changes[i].before;
@@ -58,13 +86,14 @@ static void diff_read(struct diff *diff)
 		if (kept > 0 && by_name(&changes[kept - 1], &changes[i]) == 0) {
 			changes[kept - 1].before += changes[i].before;
 			changes[kept - 1].after += changes[i].after;
+			free(changes[i].key);
 		} else {
 			changes[kept++] = changes[i];
 		}
 	}
 	qsort(changes, kept, sizeof(*changes), by_change);
 	while (kept > 0 && changes[kept - 1].before == changes[kept - 1].after)
-		kept--;
+		free(changes[--kept].key);
 	diff->changes = changes;
 	diff->count = kept;
 }
@@ -113,10 +142,24 @@ static void text_print(const struct diff *diff, const struct gsr_options *option
 							 share_text(change->before, change->after, cells[1]),
 							 figure_text(diff, change->before, cells[2]),
 							 figure_text(diff, change->after, cells[3]), change->name});
+		for (uint64_t stack = change->stack; stack != 0; stack = GSR_CELL(&change->view->model, stacks, parent, stack))
+			gsr_grid_note(grid, gsr_frame_text(change->view->places, GSR_CELL(&change->view->model, stacks, frame, stack), what));
 	}
 	gsr_grid_print(grid);
 	if (shown < diff->count)
 		gsr_line("... and %zu more (-n 0 shows all)", diff->count - shown);
+}
+
+static cJSON *stack_json(const struct change *change)
+{
+	const struct gsr_model *model = &change->view->model;
+	cJSON *frames = cJSON_CreateArray();
+	char text[GSR_CELL_BYTES];
+
+	for (uint64_t stack = change->stack; stack != 0; stack = GSR_CELL(model, stacks, parent, stack))
+		cJSON_AddItemToArray(frames, cJSON_CreateString(gsr_frame_text(change->view->places,
+									       GSR_CELL(model, stacks, frame, stack), text)));
+	return frames;
 }
 
 static void json_print(const struct diff *diff, const struct gsr_options *options)
@@ -137,6 +180,8 @@ static void json_print(const struct diff *diff, const struct gsr_options *option
 		cJSON_AddStringToObject(row, "name", diff->changes[i].name);
 		cJSON_AddNumberToObject(row, "before", (double)diff->changes[i].before);
 		cJSON_AddNumberToObject(row, "after", (double)diff->changes[i].after);
+		if (diff->by == GSR_BY_STACK)
+			cJSON_AddItemToObject(row, "stack", stack_json(&diff->changes[i]));
 		cJSON_AddItemToArray(rows, row);
 	}
 	gsr_json_print(object);
@@ -153,16 +198,20 @@ static bool is_over(const struct diff *diff, const struct gsr_options *options)
 						    : options->fail_over_value);
 }
 
-int gsr_diff(char *const *words, int count, const struct gsr_options *options)
+int gsr_diff(char *const *words, int count, const struct gsr_options *given)
 {
+	struct gsr_options all = *given;
+	const struct gsr_options *options = &all;
 	struct gsr_view views[2];
-	struct diff diff = {.views = views, .order = options->order == GSR_ORDER_BEST ? GSR_ORDER_LIVE : options->order};
+	struct diff diff = {.views = views, .by = options->by, .order = options->order == GSR_ORDER_BEST ? GSR_ORDER_LIVE : options->order};
 	bool over;
 
 	if (count != 2) {
 		fprintf(stderr, "gpushim-report: diff: two files, the older one first\n");
 		return GSR_UNUSABLE;
 	}
+	if (all.sorts == 0 && all.by == GSR_BY_CLASS)
+		all.sorts = (1u << GSR_SORT_COUNT) - 1; /* as top does */
 	if (gsr_view_load(words[0], options, &views[0]) != GSR_FINE)
 		return GSR_UNUSABLE;
 	if (gsr_view_load(words[1], options, &views[1]) != GSR_FINE) {
@@ -179,6 +228,8 @@ int gsr_diff(char *const *words, int count, const struct gsr_options *options)
 		text_print(&diff, options);
 	if (over && !options->json)
 		gsr_heading("It grew by more than %s.", options->fail_over);
+	for (size_t i = 0; i < diff.count; i++)
+		free(diff.changes[i].key);
 	free(diff.changes);
 	gsr_view_drop(&views[0]);
 	gsr_view_drop(&views[1]);

@@ -96,4 +96,29 @@ for limit, wanted in (("size<1", "there is no such figure"), ("peak", "a limit i
 tap.equal(tap.report("check", "mix.json")[0], 2, "no limit at all")
 tap.equal(tap.report("check", "--limits", "missing", "mix.json")[::2], (2, 'gpushim-report: limits: "missing": No such file or directory\n'),
           "limits that are not there")
+# From A to B is from B to A turned round, adds up, and is what top says of both, by each group and order.
+FIGURE = {"live": "live_bytes", "peak": "peak_bytes", "total": "total_bytes", "count": "total_count", "temporary": "temporary_count"}
+for group in "line", "stack", "function", "class", "category", "stream", "thread", "size":
+    wrong = []
+    for order, figure in FIGURE.items():
+        options = ("--json", "-n", "0", "-g", group, "-b", order)
+        there, back = (json.loads(tap.report("diff", *options, *pair)[1]) for pair in (("train.json", "decode.json"), ("decode.json", "train.json")))
+        tops = {}
+        for index, name in enumerate(("train.json", "decode.json")):
+            for row in json.loads(tap.report("top", *options, name)[1])["rows"]:
+                key = (row["name"], tuple(row["stack"]) if group == "stack" else ())
+                tops.setdefault(key, [0, 0])[index] += row[figure]
+        changed = {key: tuple(pair) for key, pair in tops.items() if pair[0] != pair[1]}
+        rows = {(row["name"], tuple(row.get("stack", ()))): (row["before"], row["after"]) for row in there["rows"]}
+        turned = {(row["name"], tuple(row.get("stack", ()))): (row["after"], row["before"]) for row in back["rows"]}
+        if not rows == turned == changed or sum(after - before for before, after in rows.values()) != there["after"] - there["before"]:
+            wrong.append((order, rows, turned, changed))
+    tap.equal(wrong, [], "diff by %s: turned round, as sums, and as top has it" % group)
+
+# A time may be met exactly.
+for figure in "waits", "launch_time":
+    value = json.loads(tap.report("check", "--json", "-l", figure + "<1s", "train.json")[1])["limits"][0]["value"]
+    tap.equal([tap.report("check", "-l", "%s%s%.9fs" % (figure, sign, nanoseconds / 1e9), "train.json")[0]
+               for nanoseconds in (value - 1, value, value + 1) for sign in ("<=", ">=", "<", ">")],
+              [1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1], "a limit on %s, to the nanosecond" % figure)
 tap.done()
