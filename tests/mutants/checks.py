@@ -6,7 +6,7 @@
     contexts                    drv_contexts, on a small device
     alone NAME ARGUMENT..       one that judges itself by its status, with the shim
     submit CASE POLICY          rt_submit with submit:thread, as without the shim
-    owed MODE [CLASS]           drv_put_off with submit:thread, which judges itself
+    owed MODE [WORD] [SETTING]  drv_put_off with submit:thread, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
@@ -129,7 +129,10 @@ class Checks:
         return self.as_without(["--policy", policy, "--devices", "2"], [BUILD + "/tests/preload/rt_submit", case], PUT_OFF)
 
     def owed(self, *arguments):
-        return judge(*self.sim(["--policy", "in-order"], [BUILD + "/tests/preload/drv_put_off", *arguments], TOP, PUT_OFF))
+        words = [word for word in arguments if ":" not in word]
+        settings = ",".join([PUT_OFF["GPUSHIM_ALLOC_CONF"]] + [word for word in arguments if ":" in word])
+        return judge(*self.sim(["--policy", "in-order"], [BUILD + "/tests/preload/drv_put_off", *words], TOP,
+                               {"GPUSHIM_ALLOC_CONF": settings}))
 
     def torch(self, *phases):
         program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so",

@@ -156,6 +156,40 @@ static int quick(void)
 	quick_exit(status);
 }
 
+/* No handler runs. */
+static int at_once(void)
+{
+	int status = plain();
+
+	fflush(stdout);
+	_exit(status);
+}
+
+static int aborted(void)
+{
+	plain();
+	fflush(stdout);
+	abort();
+}
+
+/* A program that is started after a fork. */
+static int forks_and_starts(void)
+{
+	int status;
+	pid_t pid;
+
+	plain();
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		execl("/proc/self/exe", "rt_ends", "plain", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(pid, &status, 0);
+	printf("it ended with %d\n", WEXITSTATUS(status));
+	return plain();
+}
+
 /* The name of the snapshot belongs to a folder. */
 static int folder(const char *where)
 {
@@ -235,7 +269,8 @@ int main(int argc, char **argv)
 	    {"storm", storm, NULL},   {"plain", plain, NULL},	 {"taken", NULL, taken},
 	    {"limit", limit, NULL},   {"long", long_life, NULL}, {"quick", quick, NULL},
 	    {"folder", NULL, folder}, {"gone", NULL, gone},	 {"main-ends", main_ends, NULL},
-	    {"vfork", vforked, NULL}, {"early", early, NULL},
+	    {"vfork", vforked, NULL}, {"early", early, NULL},	 {"at-once", at_once, NULL},
+	    {"abort", aborted, NULL}, {"fork-exec", forks_and_starts, NULL},
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -95,12 +95,17 @@ if unshare -rm true 2>/dev/null; then
 		like "${disk#*:}: one line" "$(<"$folder.err")" "^gpushim: no snapshot [^
 ]*: ${disk#*:}\$"
 	done
+	# shellcheck disable=SC2016
+	output=$(unshare -rm sh -c 'mount -t tmpfs -o size=4k none /dev/shm && { head -c 9000 /dev/zero >/dev/shm/full 2>/dev/null
+		"$@"; }; echo $?' sh timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" long 2>"$folder.err")
+	is '/dev/shm is full: the program' "$output" "$plain"
+	is '/dev/shm is full: its snapshot' "$(found)" '1 whole, 0 torn, 0 parts'
 else
-	skip 'a full and a read-only disk' 'no mounts for this user'
+	skip 'a full and a read-only disk, a full /dev/shm' 'no mounts for this user'
 fi
 
 export GPUSHIM_ALLOC_CONF=history:4000,snapshot_dir:$folder
-for way in 'quick:0' 'main-ends:1' 'vfork:1' 'early:2'; do
+for way in 'quick:0' 'main-ends:1' 'vfork:1' 'early:2' 'at-once:0' 'abort:0' 'fork-exec:2'; do
 	rm -rf "${folder:?}"/*
 	want=$(timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$program" "${way%:*}" 2>/dev/null; echo $?)
 	run "${way%:*}"
