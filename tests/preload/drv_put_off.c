@@ -218,6 +218,7 @@ int main(int argc, char **argv)
 	NEED(cuLibraryLoadData(&library, "simulated", NULL, NULL, 0, NULL, NULL, 0));
 	NEED(cuLibraryGetKernel(&library_kernel, library, "sim_delay"));
 	NEED(cuFuncSetBlockShape(kernel, 32, 1, 1));
+	NEED(cuDeviceGetDefaultMemPool(&default_pool, 0));
 	NEED(cuEventCreate(&start, 0));
 	NEED(cuEventCreate(&end, 0));
 	NEED(cuMemAlloc_v2(&device, BYTES));

@@ -1,6 +1,7 @@
 /* Waits whose rows of the table `waits` hold more than how long they took, one of each; see tests/preload/test_waits.sh.
  *
  *   behind      a stream that has nothing of its own, but waits for another one that has
+ *   copied      a default stream after a copy to the host, for which the host has waited (copied-ptds: that of the thread)
  *   timed V     a wait for an event of which the time is asked then, by function V of the driver */
 #define __CUDA_API_VERSION_INTERNAL
 #include <stdio.h>
@@ -52,6 +53,19 @@ static void timed(CUstream stream, CUevent start, CUevent end, const char *funct
 	NEED(elapsed(&ms, start, end));
 }
 
+static void copied(CUstream stream, const char *function)
+{
+	__typeof__(cuMemcpyDtoH_v2) *copy;
+	CUdeviceptr memory;
+	unsigned word;
+
+	*(void **)&copy = dlsym(RTLD_DEFAULT, function);
+	NEED(cuMemAlloc_v2(&memory, 4));
+	launch(stream);
+	NEED(copy(&word, memory, 4));
+	NEED(cuStreamSynchronize(stream));
+}
+
 int main(int argc, char **argv)
 {
 	CUstream streams[2];
@@ -69,7 +83,11 @@ int main(int argc, char **argv)
 		launch(streams[i]);
 	}
 	NEED(cuCtxSynchronize());
-	if (argc == 2)
+	if (argc == 2 && strcmp(argv[1], "copied") == 0)
+		copied(CU_STREAM_LEGACY, "cuMemcpyDtoH_v2");
+	else if (argc == 2 && strcmp(argv[1], "copied-ptds") == 0)
+		copied(CU_STREAM_PER_THREAD, "cuMemcpyDtoH_v2_ptds");
+	else if (argc == 2)
 		behind(streams[0], streams[1], events[0]);
 	else if (argc == 3)
 		timed(streams[0], events[0], events[1], argv[2]);

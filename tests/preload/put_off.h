@@ -24,6 +24,7 @@ static CUfunction kernel;
 static CUgraph graph;
 static CUgraphExec exec;
 static CUdeviceptr device, made_by_alloc;
+static CUmemoryPool default_pool;
 static CUdeviceptr large[3];
 static CUstream other;
 static void *pinned;
@@ -197,11 +198,9 @@ static CUresult by_free_async(void)
 
 static CUresult by_alloc_from_pool(void)
 {
-	CUmemoryPool pool;
 	CUdeviceptr memory;
 
-	NEED(cuDeviceGetDefaultMemPool(&pool, 0));
-	return cuMemAllocFromPoolAsync(&memory, BYTES, pool, stream);
+	return cuMemAllocFromPoolAsync(&memory, BYTES, default_pool, stream);
 }
 
 static CUresult by_context(void)

@@ -73,6 +73,10 @@ END_PYTHON
 
 sim "$programs/drv_waits_rows" behind
 is 'a stream that waits for another one has something to do' "$(columns cuStreamSynchronize calls clear)" '2 1'
+for way in copied copied-ptds; do
+	sim "$programs/drv_waits_rows" $way
+	is "after a copy to the host nothing is left: $way" "$(columns cuStreamSynchronize calls clear)" '1 1'
+done
 for function in cuEventElapsedTime cuEventElapsedTime_v2; do
 	sim "$programs/drv_waits_rows" timed $function
 	is "what was waited for was timed: $function" "$(columns cuEventSynchronize calls timed)" '1 1'

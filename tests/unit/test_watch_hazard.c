@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "shim/api/driver.h"
 #include "shim/core/counter.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/table.h"
@@ -286,6 +287,59 @@ static void records_are_given_to_other_blocks(void **state)
 	gs_causal_all_done(tick());
 }
 
+/* Parameters of the kernel of this test: one address. */
+static CUresult param_info(CUfunction function, size_t index, size_t *ret_offset, size_t *ret_size)
+{
+	(void)function;
+	*ret_offset = 0;
+	*ret_size = sizeof(uint64_t);
+	return index == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult no_kernel(CUkernel kernel, size_t index, size_t *ret_offset, size_t *ret_size)
+{
+	(void)kernel;
+	(void)index;
+	(void)ret_offset;
+	(void)ret_size;
+	return CUDA_ERROR_INVALID_HANDLE;
+}
+
+static void launch(const struct gs_work_stream *stream, uint64_t address)
+{
+	gs_hazard_submitted(stream, name(), 0, tick());
+	gs_hazard_kernel((const void *)0x30, (void *[]){&address}, NULL);
+}
+
+/* Work that has memory which the host sees, too, may tell the host that it is done. */
+static void memory_that_the_host_sees(void **state)
+{
+	struct gs_work_stream a = stream(), b = stream();
+	uint64_t x = tensor(), host = 0x60000000, managed = 0x61000000;
+
+	(void)state;
+	gs_driver.cuFuncGetParamInfo = param_info;
+	gs_driver.cuKernelGetParamInfo = no_kernel;
+	gs_hazard_memory_begins(GS_LIVE_HOST, host, 4096);
+	gs_hazard_memory_begins(GS_LIVE_MANAGED, managed, 4096);
+	more(GS_CROSSING_UNORDERED);
+	launch(&a, x);
+	launch(&a, tensor());
+	set(&b, x, 4096);
+	assert_int_equal(more(GS_CROSSING_UNORDERED), 1);
+	gs_causal_all_done(tick());
+	launch(&a, x);
+	launch(&a, host);
+	set(&b, x, 4096);
+	assert_int_equal(more(GS_CROSSING_UNORDERED), 0);
+	gs_causal_all_done(tick());
+	launch(&a, x);
+	copy(&a, managed, tensor(), 4096);
+	set(&b, x, 4096);
+	assert_int_equal(more(GS_CROSSING_UNORDERED), 0);
+	gs_causal_all_done(tick());
+}
+
 static void pinned_memory_is_given_back(void **state)
 {
 	static const struct gs_call call = {.fn = GS_FN_cuMemFreeHost};
@@ -434,6 +488,7 @@ int main(void)
 	    cmocka_unit_test(uses_that_meet),
 	    cmocka_unit_test(lives_of_memory),
 	    cmocka_unit_test(records_are_given_to_other_blocks),
+	    cmocka_unit_test(memory_that_the_host_sees),
 	    cmocka_unit_test(pinned_memory_is_given_back),
 	    cmocka_unit_test(work_that_the_legacy_stream_keeps_apart),
 	    cmocka_unit_test(calls_that_show),
