@@ -5,6 +5,7 @@
  *   memory       the same of memory that is the driver's; with backend:off
  *   own          the same of what gpushim itself asks of the driver within a call (H3): what is awaited is in the second word
  *   reused       a handle of a function stands for another one, with other parameters (H18)
+ *   extended     launches by cuLaunchKernelEx are put off, too
  *   forgets      the launch after the call is made at once, whatever was known of the like of it (H18)
  *   tells CLASS  the call returns the error of a launch that was put off and refused, once; one run for each
  *   classes      prints those that tell */
@@ -123,6 +124,17 @@ static void reused(void)
 	}
 }
 
+static void extended(void)
+{
+	for (unsigned i = 0; i < RUN; i++)
+		NEED(by_launch_ex());
+	NEED(cuCtxSynchronize());
+	if (atomic_load(&put_off) == 0 || made() != RUN) {
+		printf("extended: of %lu launches %lu were put off\n", made(), atomic_load(&put_off));
+		wrong = true;
+	}
+}
+
 static void own(const char *what)
 {
 	struct row row = {what, "", NULL, true, false, false};
@@ -208,6 +220,7 @@ int main(int argc, char **argv)
 			puts(rows[i].class);
 	if (strcmp(what, "classes") == 0)
 		return 0;
+	main_thread = pthread_self();
 	NEED(cuInit(0));
 	NEED(cuCtxCreate_v2(&context, 0, 0));
 	*(void **)&call_watch = sim_find("sim_call_watch");
@@ -229,6 +242,8 @@ int main(int argc, char **argv)
 	loaded_again = again("sim_fill");
 	NEED(by_attribute_again());
 	loaded_again = again("sim_fill");
+	if (strcmp(what, "extended") == 0)
+		extended();
 	if (strcmp(what, "reused") == 0)
 		reused();
 	if (strcmp(what, "own") == 0 && argc > 2)

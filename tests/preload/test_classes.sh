@@ -33,6 +33,8 @@ for own in backend:vmm=fence backend:vmm=fence-of-all backend:vmm=wait expandabl
 	GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,${own%=*} sim "$programs/drv_put_off" own "${own#*=}"
 	is "before what gpushim itself asks for: ${own#*=} (H3)" "$status:$(cat "$folder/out")" 0:
 done
+sim --policy in-order "$programs/drv_put_off" extended
+is 'launches by cuLaunchKernelEx are put off, too' "$status:$(cat "$folder/out")" 0:
 sim --policy in-order "$programs/drv_put_off" reused
 is 'a handle of another function has other parameters (H18)' "$status:$(cat "$folder/out")" 0:
 sim "$programs/drv_put_off" forgets

@@ -15,6 +15,8 @@
 
 enum { THREADS = 4, RECORDS = 20000, RING_BYTES = 512 << 10, LARGEST = 32768 };
 
+#define LONG_NS 10000000000u
+
 struct piece {
 	struct gsg_record head;
 	uint32_t thread, number, bytes;
@@ -92,12 +94,17 @@ static bool put(uint32_t thread, uint32_t number, uint32_t bytes)
 	return true;
 }
 
-static int start_with(uint64_t spin_ns, uint64_t late_ticks)
+static bool put_of(uint32_t number, size_t size_bytes)
+{
+	return put(0, number, (uint32_t)(size_bytes - sizeof(struct piece)));
+}
+
+static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 {
 	static struct gsg_queue queues[16];
 	static unsigned used;
 	const struct gsg_queue_options options = {
-		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = 10000000000u};
+		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns};
 
 	queue = &queues[used++];
 	memset(next_number, 0, sizeof(next_number));
@@ -112,21 +119,28 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks)
 static int start(void **state)
 {
 	(void)state;
-	return start_with(20000, 0);
+	return start_with(20000, 0, LONG_NS);
 }
 
 /* No pause is a long one. */
 static int start_patient(void **state)
 {
 	(void)state;
-	return start_with(10000000000u, 0);
+	return start_with(LONG_NS, 0, LONG_NS);
 }
 
 /* Nobody is quick enough. */
 static int start_hasty(void **state)
 {
 	(void)state;
-	return start_with(20000, 1);
+	return start_with(20000, 1, LONG_NS);
+}
+
+/* Nothing is held for long. */
+static int start_brief(void **state)
+{
+	(void)state;
+	return start_with(20000, 0, 1);
 }
 
 static uint32_t size_of(uint32_t number)
@@ -161,6 +175,7 @@ static void test_order(void **state)
 	assert_int_equal(wrong, 0);
 	assert_true(gsg_queue_empty(queue));
 	assert_int_equal(queue->stats.records, THREADS * RECORDS);
+	assert_int_equal(settled[GSG_SETTLE_WANTED] + settled[GSG_SETTLE_LATE], 0); /* nothing was ever held */
 }
 
 /* A flush returns when what was put before it has run, whether the thread is awake or parked. */
@@ -286,7 +301,6 @@ static void test_hold_late(void **state)
 {
 	(void)state;
 	hold_until = 10;
-	queue->options.hold_ns = 1;
 	for (uint32_t i = 0; i < 5; i++)
 		assert_true(put(0, i, 0));
 	while (atomic_load(&ran) != 5)
@@ -307,6 +321,42 @@ static void test_first(void **state)
 	gsg_queue_flush(queue);
 	for (uint32_t i = 0; i < 9; i++)
 		assert_int_equal(held[i]->first, i == 0);
+}
+
+static void *put_beyond_the_end(void *number)
+{
+	assert_true(put_of((uint32_t)(uintptr_t)number, 2048));
+	return NULL;
+}
+
+/* The ring is full to the last byte, and the next record does not fit before its end: the rest of it is the oldest
+ * record's, too. */
+static void test_full_before_the_end(void **state)
+{
+	size_t ring_bytes = queue->options.ring_bytes, put_bytes = 0;
+	uint32_t number = 0;
+	pthread_t thread;
+
+	(void)state;
+	for (; put_bytes + 4096 <= ring_bytes - 1024; put_bytes += 4096)
+		assert_true(put_of(number++, 4096));
+	assert_true(put_of(number++, ring_bytes - 1024 - put_bytes));
+	gsg_queue_flush(queue);
+	atomic_store(&gate, 1);
+	assert_true(put_of(number++, 512));
+	assert_true(put_of(number++, 512));
+	for (put_bytes = 1024; put_bytes + 4096 <= ring_bytes; put_bytes += 4096)
+		assert_true(put_of(number++, 4096));
+	assert_true(put_of(number++, ring_bytes - put_bytes));
+	assert_int_equal(queue->stats.full, 0);
+	assert_int_equal(pthread_create(&thread, NULL, put_beyond_the_end, (void *)(uintptr_t)number++), 0);
+	while (queue->stats.full == 0)
+		gsb_os_nap();
+	atomic_store(&gate, 0);
+	pthread_join(thread, NULL);
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), number);
+	assert_int_equal(wrong, 0);
 }
 
 static _Atomic bool begun;
@@ -343,8 +393,9 @@ int main(void)
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
 		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
+		cmocka_unit_test_setup(test_full_before_the_end, start),
 		cmocka_unit_test_setup(test_close_waits, start),
-		cmocka_unit_test_setup(test_hold, start),    cmocka_unit_test_setup(test_hold_late, start),
+		cmocka_unit_test_setup(test_hold, start),    cmocka_unit_test_setup(test_hold_late, start_brief),
 		cmocka_unit_test_setup(test_first, start),
 	};
 
