@@ -2,6 +2,7 @@
  *
  *   behind      a stream that has nothing of its own, but waits for another one that has
  *   copied      a default stream after a copy to the host, for which the host has waited (copied-ptds: that of the thread)
+ *   twice V     function V that waits, called when there is something to wait for, and again
  *   timed V     a wait for an event of which the time is asked then, by function V of the driver */
 #define __CUDA_API_VERSION_INTERNAL
 #include <stdio.h>
@@ -38,6 +39,29 @@ static void behind(CUstream busy, CUstream idle, CUevent event)
 	NEED(cuEventRecord(event, busy));
 	NEED(cuStreamWaitEvent(idle, event, 0));
 	NEED(cuStreamSynchronize(idle));
+}
+
+static void twice(CUstream stream, CUevent event, const char *function)
+{
+	void *found = dlsym(RTLD_DEFAULT, function);
+	CUdeviceptr memory;
+	CUcontext context;
+	unsigned word;
+
+	NEED(cuCtxGetCurrent(&context));
+	NEED(cuMemAlloc_v2(&memory, 4));
+	launch(strncmp(function, "cuMemcpy", 8) == 0 ? CU_STREAM_LEGACY : stream);
+	NEED(cuEventRecord(event, stream));
+	for (int i = 0; i < 2; i++) {
+		if (strcmp(function, "cuCtxSynchronize") == 0)
+			NEED(((__typeof__(cuCtxSynchronize) *)found)());
+		else if (strcmp(function, "cuCtxSynchronize_v2") == 0)
+			NEED(((CUresult(*)(CUcontext))found)(context));
+		else if (strcmp(function, "cuEventSynchronize") == 0)
+			NEED(((__typeof__(cuEventSynchronize) *)found)(event));
+		else
+			NEED(((__typeof__(cuMemcpyDtoH_v2) *)found)(&word, memory, 4));
+	}
 }
 
 static void timed(CUstream stream, CUevent start, CUevent end, const char *function)
@@ -82,8 +106,11 @@ int main(int argc, char **argv)
 		NEED(cuEventCreate(&events[i], 0));
 		launch(streams[i]);
 	}
-	NEED(cuCtxSynchronize());
-	if (argc == 2 && strcmp(argv[1], "copied") == 0)
+	for (int i = 0; i < 2; i++)
+		NEED(cuStreamSynchronize(streams[i]));
+	if (argc == 3 && strcmp(argv[1], "twice") == 0)
+		twice(streams[0], events[0], argv[2]);
+	else if (argc == 2 && strcmp(argv[1], "copied") == 0)
 		copied(CU_STREAM_LEGACY, "cuMemcpyDtoH_v2");
 	else if (argc == 2 && strcmp(argv[1], "copied-ptds") == 0)
 		copied(CU_STREAM_PER_THREAD, "cuMemcpyDtoH_v2_ptds");

@@ -1,9 +1,14 @@
 /* Kernels that take 100 and 1000 steps of the simulated device, long enough to be sampled, on a stream of the program's: `own`, one
  * that does not wait for the default one; `default`, the default one; `both`, the default one, once there is a stream that waits
  * for it; `capture`, a stream that captures all the time;
+ * `ways`, launched in three other ways; `apart`, launches that may begin before the one ahead has ended;
  * `steps`, with a block of memory and a wait in each step. The second word is how many
  * seconds it runs. */
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <time.h>
+
+#include <cuda.h>
 
 #include "tests/preload/kernel.h"
 
@@ -51,16 +56,82 @@ static void step(cudaStream_t stream)
 	NEED(cudaFree(memory));
 }
 
+/* Of the driver; NULL until it is loaded. */
+static void *driver(const char *name)
+{
+	return dlsym(RTLD_DEFAULT, name);
+}
+
+#define DRIVER(function) ((__typeof__(function) *)driver(#function))
+#define NEED_DRIVER(call) do { if ((call) != CUDA_SUCCESS) { puts(#call); exit(2); } } while (0)
+
+static CUfunction function;
+static cudaGraphExec_t executable;
+
+static void ways_begin(cudaStream_t stream)
+{
+	cudaGraph_t graph;
+	CUmodule module;
+
+	NEED_DRIVER(DRIVER(cuModuleLoadData)(&module, "simulated"));
+	NEED_DRIVER(DRIVER(cuModuleGetFunction)(&function, module, "sim_delay"));
+	NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	short_one(stream);
+	NEED(cudaStreamEndCapture(stream, &graph));
+	NEED(cudaGraphInstantiate(&executable, graph, 0));
+}
+
+static APART void extended(cudaStream_t stream, CUlaunchAttribute *attribute)
+{
+	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+				 .hStream = stream, .attrs = attribute, .numAttrs = attribute != NULL};
+	uint32_t steps = 100;
+
+	NEED_DRIVER(DRIVER(cuLaunchKernelEx)(&config, function, (void *[]){&steps}, NULL));
+}
+
+static APART void cooperative(cudaStream_t stream)
+{
+	uint32_t steps = 100;
+
+	NEED_DRIVER(DRIVER(cuLaunchCooperativeKernel)(function, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&steps}));
+}
+
+static void ways(cudaStream_t stream)
+{
+	extended(stream, NULL);
+	cooperative(stream);
+	NEED(cudaGraphLaunch(executable, stream));
+	NEED(cudaDeviceSynchronize());
+}
+
+static void apart(cudaStream_t stream)
+{
+	CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+	CUlaunchAttribute marked = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT};
+
+	extended(stream, &early);
+	extended(stream, &marked);
+	NEED(cudaDeviceSynchronize());
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "own";
-	cudaStream_t stream = strcmp(how, "own") == 0 || strcmp(how, "capture") == 0 ? stream_new() : NULL, other;
+	bool is_default = strcmp(how, "default") == 0 || strcmp(how, "both") == 0 || strcmp(how, "steps") == 0;
+	cudaStream_t stream = is_default ? NULL : stream_new(), other;
 	double end = seconds() + (argc > 2 ? atof(argv[2]) : 1);
 
 	kernels_register();
 	if (strcmp(how, "both") == 0)
 		NEED(cudaStreamCreate(&other));
+	if (strcmp(how, "ways") == 0 || strcmp(how, "apart") == 0)
+		ways_begin(stream);
 	while (seconds() < end) {
+		if (executable != NULL) {
+			(how[0] == 'w' ? ways : apart)(stream);
+			continue;
+		}
 		if (strcmp(how, "capture") == 0) {
 			capture(stream);
 			continue;

@@ -72,10 +72,14 @@ END_PYTHON
 }
 
 sim "$programs/drv_waits_rows" behind
-is 'a stream that waits for another one has something to do' "$(columns cuStreamSynchronize calls clear)" '2 1'
+is 'a stream that waits for another one has something to do' "$(columns cuStreamSynchronize calls clear)" '4 1'
+for function in cuCtxSynchronize cuCtxSynchronize_v2 cuEventSynchronize cuMemcpyDtoH_v2; do
+	sim "$programs/drv_waits_rows" twice $function
+	is "the second time nothing is left to wait for: $function" "$(columns $function calls clear)" '2 1'
+done
 for way in copied copied-ptds; do
 	sim "$programs/drv_waits_rows" $way
-	is "after a copy to the host nothing is left: $way" "$(columns cuStreamSynchronize calls clear)" '1 1'
+	is "after a copy to the host nothing is left: $way" "$(columns cuStreamSynchronize calls clear)" '3 1'
 done
 for function in cuEventElapsedTime cuEventElapsedTime_v2; do
 	sim "$programs/drv_waits_rows" timed $function
