@@ -44,9 +44,13 @@ static CUresult own_wait(void)
 	return cuMemFree_v2(made_by_alloc);
 }
 
-static CUresult own_host_free(void)
+/* From then on everything may be done unseen. */
+static CUresult private_table(void)
 {
-	return cuMemFreeHost(pinned);
+	static const CUuuid unknown = {"nobody knows it"};
+	const void *table;
+
+	return cuGetExportTable(&table, &unknown);
 }
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -159,10 +163,9 @@ static void own(const char *what)
 		launches = 2 * RUN;
 		row.function = "cuCtxSynchronize";
 		row.call = own_wait;
-	} else {
-		NEED(cuMemHostAlloc(&pinned, 64 << 20, 0));
-		row.function = "cuMemFreeHost";
-		row.call = own_host_free;
+	} else if (strcmp(what, "table") == 0) {
+		row.function = "cuGetExportTable";
+		row.call = private_table;
 	}
 	flushes(&row);
 }

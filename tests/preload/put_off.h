@@ -28,7 +28,6 @@ static CUdeviceptr device, made_by_alloc;
 static CUmemoryPool default_pool;
 static CUdeviceptr large[3];
 static CUstream other;
-static void *pinned;
 static CUfunction loaded_again;
 static CUkernel library_kernel;
 static unsigned char *host, buffer[4096];

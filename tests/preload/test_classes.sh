@@ -29,7 +29,7 @@ is 'what was put off reaches the driver first (H17)' "$status:$(cat "$folder/out
 GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,backend:off sim --policy in-order "$programs/drv_put_off" memory
 is 'before what is done with memory of the driver, too' "$status:$(cat "$folder/out")" 0:
 for own in backend:vmm=fence backend:vmm=fence-of-all backend:vmm=wait expandable_segments:False=unmap \
-	expandable_segments:False=release backend:cudamalloc=plain; do
+	expandable_segments:False=release backend:cudamalloc=plain backend:vmm=table; do
 	GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,${own%=*} sim "$programs/drv_put_off" own "${own#*=}"
 	is "before what gpushim itself asks for: ${own#*=} (H3)" "$status:$(cat "$folder/out")" 0:
 done
