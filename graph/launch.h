@@ -12,13 +12,14 @@
 
 #include "graph/queue.h"
 
-#define GSG_SHAPE_PLAIN 1u /* never a node of a graph: it has an attribute that nodes cannot have */
+#define GSG_SHAPE_PLAIN 1u  /* never a node of a graph: it has an attribute that nodes cannot have */
+#define GSG_SHAPE_LEGACY 2u /* its stream and all others of the context that block wait for each other */
 
 /* No padding: compared as bytes, with the attributes that follow. */
 struct gsg_shape {
 	uint64_t context_id;
 	void *function;
-	void *stream;	    /* NULL: the legacy default stream of the context */
+	void *stream;
 	const void *layout; /* of the values, as the maker describes it; NULL: the program packed them itself */
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
@@ -35,6 +36,8 @@ struct gsg_launch {
 	uint64_t values_offset;
 	struct gsg_shape shape;
 };
+
+_Static_assert(sizeof(struct gsg_launch) == 32 + sizeof(struct gsg_shape), "the attributes follow the shape at once");
 
 static inline uint64_t gsg_launch_values_offset(uint32_t attribute_bytes)
 {

@@ -11,18 +11,26 @@
 #define GSG_REPLAY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "graph/cache.h"
+#include "graph/detect.h"
+#include "graph/launch.h"
+#include "graph/record.h"
+#include "graph/trace.h"
 
 /* X(name, key, text): why a launch was not part of a graph. From MISMATCH on it had been held for one. */
 #define GSG_PLAIN_REASONS(X)                                                                                           \
-	X(NO_TRACE, "no_trace", "not seen to repeat")                                                                  \
+	X(NO_TRACE, "no_trace", "not seen to repeat, or too few between two waits")                                    \
 	X(RESTING, "resting", "its graph does not pay for the time being")                                             \
-	X(UNFIT, "unfit", "a launch that graphs cannot hold, or too few between two waits")                            \
+	X(UNFIT, "unfit", "graphs cannot hold the like of it")                                                         \
 	X(MISMATCH, "mismatch", "another launch came")                                                                 \
 	X(FLUSH, "flush", "the program waited, asked, or changed something")                                           \
 	X(LATE, "late", "no launch came in time")                                                                      \
 	X(BETWEEN, "between", "other work came for its stream")                                                        \
 	X(ORDER, "order", "the default stream and another one took turns")                                             \
+	X(BUILD, "build", "a graph was built")                                                                         \
 	X(REFUSED, "refused", "the driver refused the graph")
 
 enum gsg_plain_reason {
@@ -52,5 +60,71 @@ struct gsg_replay_stats {
 	_Atomic uint64_t build_ns;
 	_Atomic int64_t saved_ns; /* host time of the queue's thread, as estimated by the launches beside; without build_ns */
 };
+
+#define GSG_REPLAY_LANES 32u /* streams that are looked at, at one time */
+
+struct gsg_replay_options {
+	uint32_t chunk;	      /* launches in one graph, at most */
+	uint64_t cache_bytes; /* for all graphs */
+	uint64_t late_ticks;  /* of a stream that gets no launch while others do: what is held for longer is launched */
+	bool eager;	      /* whether it pays or not: for tests of those who use it */
+};
+
+/* What is known of one stream. */
+struct gsg_lane {
+	uint64_t context_id; /* 0: free */
+	void *stream;
+	bool legacy;
+	uint64_t used; /* when it was last: launches of all lanes */
+
+	struct gsg_trace *trace; /* that the last launches match; NULL = none is held */
+	uint32_t at;		 /* so many of them, which are held */
+	uint64_t held_from;	 /* the position of the first */
+	const struct gsg_launch *held[GSG_TRACE_NODES];
+
+	uint64_t recent[GSG_DETECT_GRAM]; /* tokens of the last launches, without their arguments; the last one last */
+	uint64_t count;			  /* launches */
+	bool apart;			  /* other work has come since the last launch */
+	uint64_t since_first;		  /* launches since one that came after a wait or other work */
+	uint64_t plain;			  /* launches made one by one, */
+	uint64_t plain_found, count_found; /* and both when a period was last found */
+	uint32_t skip;			   /* periods to pass over, since recordings of it led to nothing, */
+	uint32_t skip_next;		   /* and next time */
+	struct gsg_detect shapes;	   /* tokens of launches without arguments, */
+	struct gsg_detect exact;	   /* and with them; both know those that come after a wait */
+};
+
+struct gsg_replay {
+	const struct gsg_graph_ops *ops;
+	void *user;
+	struct gsg_replay_options options;
+	struct gsg_replay_stats stats;
+	struct gsg_cache cache;
+	struct gsg_lane *lanes[GSG_REPLAY_LANES]; /* NULL from the first free one on */
+	uint32_t holding;			  /* lanes that hold something */
+	uint32_t caution;			  /* powers of two by which periods are awaited longer, since traces ended too soon */
+	uint64_t plain_ns;			  /* a launch that is made alone, the mean */
+	uint64_t plain_timed;			  /* so many were timed */
+	struct gsg_lane *recorded;		  /* whose launches are recorded */
+	uint32_t recorded_built;		  /* traces that were built of this recording */
+	struct gsg_recording recording;
+};
+
+/* The structure is zero. */
+void gsg_replay_init(struct gsg_replay *replay, const struct gsg_graph_ops *ops, void *user,
+		     const struct gsg_replay_options *options);
+
+/* The next launch, at this position of the queue. Returns the position of the oldest launch that is held, or GSG_NONE_HELD. */
+uint64_t gsg_replay_run(struct gsg_replay *replay, const struct gsg_launch *launch, uint64_t position);
+
+/* Other work is about to be submitted to the stream: what is held there, or has to come before, is launched. Returns likewise. */
+uint64_t gsg_replay_between(struct gsg_replay *replay, uint64_t context_id, void *stream, bool legacy);
+
+/* Launches all that is held. */
+void gsg_replay_settle(struct gsg_replay *replay, enum gsg_plain_reason reason);
+
+/* The same, and nothing is kept that the driver holds for us: code or a context is about to end, something changed that graphs
+ * depend on, or memory is short. */
+void gsg_replay_forget(struct gsg_replay *replay);
 
 #endif

@@ -1,0 +1,41 @@
+/* The traces that there are, found by where they may begin; what was used longest ago gives way when they hold too much.
+ *
+ * One thread. */
+#ifndef GSG_CACHE_H
+#define GSG_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/trace.h"
+
+#define GSG_CACHE_BUCKETS 1024u /* a power of two */
+#define GSG_CACHE_SAME 4u	/* traces that begin at the same place */
+
+struct gsg_cache {
+	uint64_t limit_bytes;
+	uint64_t bytes; /* the sum of gsg_trace_bytes when each was added or grew */
+	uint32_t count;
+	struct gsg_trace *newest, *oldest; /* by last use */
+	struct gsg_trace *buckets[GSG_CACHE_BUCKETS]; /* chains, by last use as well */
+};
+
+/* The trace with the same launches, arguments aside, that begins at the same place. NULL: there is none. */
+struct gsg_trace *gsg_cache_same(const struct gsg_cache *cache, uint64_t gram, const struct gsg_launch *const *launches,
+				 uint32_t count);
+
+/* The trace used last of those that may begin with this launch, here. NULL: there is none; *ret_rests then says whether there is
+ * one that does not pay for the time being. */
+struct gsg_trace *gsg_cache_find(struct gsg_cache *cache, uint64_t gram, const struct gsg_launch *first, bool *ret_rests);
+
+/* A trace that has to give way before this one is added, for memory or because too many begin there; NULL: none. The caller
+ * removes and ends it, and asks again. */
+struct gsg_trace *gsg_cache_excess(const struct gsg_cache *cache, const struct gsg_trace *coming);
+
+void gsg_cache_add(struct gsg_cache *cache, struct gsg_trace *trace);
+void gsg_cache_remove(struct gsg_cache *cache, struct gsg_trace *trace);
+
+/* The trace was of use, and may hold more than before: was_bytes. */
+void gsg_cache_used(struct gsg_cache *cache, struct gsg_trace *trace, uint64_t was_bytes);
+
+#endif

@@ -1,0 +1,408 @@
+/* See replay.h. A launch goes through three hands that know nothing of each other: its stream's detectors, which look for a
+ * period; the recording, if there is one of this stream; and the trace that the stream is in, or may enter with this launch. */
+#include "graph/replay.h"
+
+#include <string.h>
+
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+#include "shim/base/os.h"
+
+#define RUN_LEAST 32u	 /* launches that repeat, before anything is made of it */
+#define SERVED_SHARE 8u	 /* of a period that is served well, no more than one launch in so many is made alone */
+#define SKIP_MOST 1024u
+#define CAUTION_MOST 6u
+#define REPLAYS_FEW 8u	 /* a trace that ends after so few was built in vain */
+#define REPLAYS_GOOD 64u
+#define CHECK_NS 30u	 /* what it costs to compare a launch with a trace */
+#define TIMED_ALL 16u	 /* launches that are all timed; then one in so many is */
+#define TIMED_WEIGHT 8u
+#define FIRST_TOKEN 0xd1b54a32d192ed03u
+
+static uint64_t get(const _Atomic uint64_t *count)
+{
+	return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *count, uint64_t value)
+{
+	atomic_store_explicit(count, value, memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *count, uint64_t more)
+{
+	set(count, get(count) + more);
+}
+
+static void add_saved(struct gsg_replay *replay, int64_t saved_ns)
+{
+	_Atomic int64_t *saved = &replay->stats.saved_ns;
+
+	atomic_store_explicit(saved, atomic_load_explicit(saved, memory_order_relaxed) + saved_ns, memory_order_relaxed);
+}
+
+void gsg_replay_init(struct gsg_replay *replay, const struct gsg_graph_ops *ops, void *user,
+		     const struct gsg_replay_options *options)
+{
+	replay->ops = ops;
+	replay->user = user;
+	replay->options = *options;
+	if (replay->options.chunk > GSG_TRACE_NODES)
+		replay->options.chunk = GSG_TRACE_NODES;
+	replay->cache.limit_bytes = options->cache_bytes;
+}
+
+/* --- one by one ---------------------------------------------------------------------------------------------------- */
+
+static void note_time(struct gsg_replay *replay, uint64_t spent_ns)
+{
+	uint64_t most_ns = 4 * replay->plain_ns;
+
+	replay->plain_timed++;
+	if (replay->plain_timed == 1)
+		replay->plain_ns = spent_ns;
+	else if (replay->plain_timed > TIMED_ALL && spent_ns > most_ns)
+		spent_ns = most_ns; /* it had to wait for the device, or for the processor */
+	replay->plain_ns += spent_ns / TIMED_WEIGHT;
+	replay->plain_ns -= replay->plain_ns / TIMED_WEIGHT;
+}
+
+static void launch_plain(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch,
+			 enum gsg_plain_reason reason)
+{
+	bool timed = replay->plain_timed < TIMED_ALL || lane->plain % TIMED_ALL == 0;
+	uint64_t start_ns = timed ? replay->ops->now_ns(replay->user) : 0;
+
+	replay->ops->launch(replay->user, launch);
+	if (timed)
+		note_time(replay, replay->ops->now_ns(replay->user) - start_ns);
+	lane->plain++;
+	add(&replay->stats.plain[reason], 1);
+}
+
+static void let_go(struct gsg_replay *replay, struct gsg_lane *lane)
+{
+	lane->trace = NULL;
+	lane->at = 0;
+	replay->holding--;
+}
+
+static void note_gain(struct gsg_replay *replay, struct gsg_trace *trace, int64_t gained_ns)
+{
+	if (gsg_gain_note(&trace->gain, gained_ns) && !replay->options.eager)
+		add(&replay->stats.suspended, 1);
+	if (replay->options.eager)
+		trace->gain = (struct gsg_gain){0};
+}
+
+/* What is held is launched one by one. */
+static void fall(struct gsg_replay *replay, struct gsg_lane *lane, enum gsg_plain_reason reason)
+{
+	struct gsg_trace *trace = lane->trace;
+	uint32_t count = lane->at;
+
+	let_go(replay, lane);
+	for (uint32_t i = 0; i < count; i++)
+		launch_plain(replay, lane, lane->held[i], reason);
+	add(&replay->stats.falls[reason], 1);
+	if (reason != GSG_PLAIN_BUILD && reason != GSG_PLAIN_REFUSED)
+		note_gain(replay, trace, -(int64_t)(replay->plain_ns + count * CHECK_NS));
+}
+
+void gsg_replay_settle(struct gsg_replay *replay, enum gsg_plain_reason reason)
+{
+	for (uint32_t i = 0; replay->holding != 0 && i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++)
+		if (replay->lanes[i]->trace != NULL)
+			fall(replay, replay->lanes[i], reason);
+}
+
+/* --- by graph ------------------------------------------------------------------------------------------------------ */
+
+static void show_cache(struct gsg_replay *replay)
+{
+	set(&replay->stats.live, replay->cache.count);
+	set(&replay->stats.live_bytes, replay->cache.bytes);
+}
+
+/* The first replay does not count: the driver makes ready what later ones find. */
+static void replayed(struct gsg_replay *replay, struct gsg_trace *trace, uint32_t patched, uint64_t spent_ns)
+{
+	int64_t gained_ns = (int64_t)(trace->count * replay->plain_ns) - (int64_t)spent_ns;
+
+	add(&replay->stats.replayed, trace->count);
+	add(&replay->stats.graph_launches, 1);
+	add(&replay->stats.patched, patched);
+	add_saved(replay, gained_ns);
+	if (trace->replays > 1)
+		note_gain(replay, trace, gained_ns - (int64_t)(trace->count * CHECK_NS));
+	if (trace->replays == REPLAYS_GOOD && replay->caution > 0)
+		replay->caution--;
+}
+
+/* All launches of the trace have come. */
+static void complete(struct gsg_replay *replay, struct gsg_lane *lane)
+{
+	struct gsg_trace *trace = lane->trace;
+	uint64_t was_bytes = gsg_trace_bytes(trace), start_ns = replay->ops->now_ns(replay->user);
+	uint32_t patched = trace->dirty_count;
+	int error = gsg_trace_launch(trace, replay->ops, replay->user, lane->held);
+
+	gsg_cache_used(&replay->cache, trace, was_bytes);
+	show_cache(replay);
+	if (error != GS_OK) {
+		add(&replay->stats.refused, 1);
+		fall(replay, lane, GSG_PLAIN_REFUSED);
+		return;
+	}
+	let_go(replay, lane);
+	replayed(replay, trace, patched, replay->ops->now_ns(replay->user) - start_ns);
+}
+
+static void hold(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch, uint64_t position)
+{
+	if (lane->at == 0) {
+		lane->held_from = position;
+		replay->holding++;
+	}
+	lane->held[lane->at++] = launch;
+	if (lane->at == lane->trace->count)
+		complete(replay, lane);
+}
+
+static void follow(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch, uint64_t position)
+{
+	bool rests;
+
+	if (lane->trace != NULL) {
+		if (gsg_trace_match(lane->trace, lane->at, launch)) {
+			hold(replay, lane, launch, position);
+			return;
+		}
+		fall(replay, lane, GSG_PLAIN_MISMATCH);
+	}
+	if ((launch->shape.flags & GSG_SHAPE_PLAIN) != 0) {
+		launch_plain(replay, lane, launch, GSG_PLAIN_UNFIT);
+		return;
+	}
+	lane->trace = gsg_cache_find(&replay->cache, gsg_gram(lane->recent), launch, &rests);
+	if (lane->trace != NULL)
+		hold(replay, lane, launch, position);
+	else
+		launch_plain(replay, lane, launch, rests ? GSG_PLAIN_RESTING : GSG_PLAIN_NO_TRACE);
+}
+
+/* --- making traces ------------------------------------------------------------------------------------------------- */
+
+static void end_trace(struct gsg_replay *replay, struct gsg_trace *trace, _Atomic uint64_t *count)
+{
+	if (trace->replays < REPLAYS_FEW && replay->caution < CAUTION_MOST)
+		replay->caution++;
+	gsg_cache_remove(&replay->cache, trace);
+	gsg_trace_ruin(trace, replay->ops, replay->user);
+	gsg_trace_free(trace);
+	add(count, 1);
+	show_cache(replay);
+}
+
+/* A trace that cannot be built stays, as a bad one. */
+static void make_trace(struct gsg_replay *replay, const struct gsg_launch *const *launches, uint32_t count, uint64_t gram)
+{
+	uint64_t start_ns = replay->ops->now_ns(replay->user);
+	struct gsg_trace *trace, *excess;
+
+	if (gsg_cache_same(&replay->cache, gram, launches, count) != NULL)
+		return;
+	gsg_replay_settle(replay, GSG_PLAIN_BUILD);
+	trace = gsg_trace_new(launches, count, gram);
+	if (trace == NULL)
+		return;
+	if (gsg_trace_build(trace, replay->ops, replay->user) == GS_OK) {
+		add(&replay->stats.built, 1);
+		replay->recorded_built++;
+	} else {
+		add(&replay->stats.refused, 1);
+	}
+	while ((excess = gsg_cache_excess(&replay->cache, trace)) != NULL)
+		end_trace(replay, excess, &replay->stats.evicted);
+	gsg_cache_add(&replay->cache, trace);
+	show_cache(replay);
+	add(&replay->stats.build_ns, replay->ops->now_ns(replay->user) - start_ns);
+}
+
+/* One at a time, so that no launch has to wait for long; then it is seen anew how well the stream is served. */
+static void make_next(struct gsg_replay *replay)
+{
+	struct gsg_lane *lane = replay->recorded;
+	uint32_t start, count;
+	uint64_t gram;
+
+	count = gsg_recording_cut(&replay->recording, replay->options.chunk, &start, &gram);
+	if (count != 0) {
+		make_trace(replay, replay->recording.launches + start, count, gram);
+		return;
+	}
+	if (replay->recorded_built != 0)
+		lane->skip_next = 0;
+	else if (lane->skip_next < SKIP_MOST)
+		lane->skip_next = 2 * lane->skip_next + 1;
+	lane->skip = lane->skip_next;
+	lane->plain_found = lane->plain;
+	lane->count_found = lane->count;
+}
+
+/* A period was found: whether most launches since the last time were served, as far as one can tell. */
+static bool is_served(struct gsg_lane *lane)
+{
+	uint64_t plain = lane->plain - lane->plain_found, count = lane->count - lane->count_found;
+
+	if (count < RUN_LEAST)
+		return true;
+	lane->plain_found = lane->plain;
+	lane->count_found = lane->count;
+	return plain * SERVED_SHARE <= count;
+}
+
+static void consider(struct gsg_replay *replay, struct gsg_lane *lane)
+{
+	uint32_t exact = lane->exact.run >= lane->exact.period ? lane->exact.period : 0;
+
+	if (!gsg_detect_found(&lane->shapes, (uint64_t)RUN_LEAST << replay->caution) || is_served(lane))
+		return;
+	if (lane->skip > 0) {
+		lane->skip--;
+		return;
+	}
+	if (replay->recording.state != GSG_RECORDING_OFF ||
+	    !gsg_recording_begin(&replay->recording, &lane->shapes, exact, lane->since_first < lane->shapes.period,
+				 replay->options.chunk))
+		return;
+	replay->recorded = lane;
+	replay->recorded_built = 0;
+	add(&replay->stats.periods, 1);
+}
+
+static void learn(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch)
+{
+	uint64_t shape = gsg_hash(&launch->shape, sizeof(launch->shape) + launch->shape.attribute_bytes, 0);
+	bool is_first = launch->head.first || lane->apart;
+	uint64_t first = is_first ? FIRST_TOKEN : 0;
+
+	lane->apart = false;
+	lane->since_first = is_first ? 0 : lane->since_first + 1;
+	memmove(lane->recent, lane->recent + 1, sizeof(lane->recent) - sizeof(lane->recent[0]));
+	lane->recent[GSG_DETECT_GRAM - 1] = shape;
+	gsg_detect_push(&lane->shapes, shape ^ first);
+	gsg_detect_push(&lane->exact, gsg_hash(gsg_launch_values(launch), launch->shape.values_bytes, shape ^ first));
+	if (replay->recorded != lane || (replay->recording.state != GSG_RECORDING_ON &&
+					 replay->recording.state != GSG_RECORDING_AWAITS_FIRST)) {
+		consider(replay, lane);
+		return;
+	}
+	gsg_recording_take(&replay->recording, &lane->shapes, launch, shape, is_first);
+}
+
+/* --- streams ------------------------------------------------------------------------------------------------------- */
+
+/* The one that was not used for longest, or a new one. NULL: no pages. */
+static struct gsg_lane *lane_take(struct gsg_replay *replay)
+{
+	struct gsg_lane *oldest = replay->lanes[0];
+
+	for (uint32_t i = 0; i < GSG_REPLAY_LANES; i++) {
+		if (replay->lanes[i] == NULL)
+			return replay->lanes[i] = gsb_os_pages_map(sizeof(struct gsg_lane));
+		if (replay->lanes[i]->used < oldest->used)
+			oldest = replay->lanes[i];
+	}
+	if (oldest->trace != NULL)
+		fall(replay, oldest, GSG_PLAIN_LATE);
+	if (replay->recorded == oldest)
+		replay->recording.state = GSG_RECORDING_OFF;
+	memset(oldest, 0, sizeof(*oldest));
+	return oldest;
+}
+
+static struct gsg_lane *lane_of(struct gsg_replay *replay, const struct gsg_launch *launch)
+{
+	struct gsg_lane *lane;
+
+	for (uint32_t i = 0; i < GSG_REPLAY_LANES && (lane = replay->lanes[i]) != NULL; i++)
+		if (lane->stream == launch->shape.stream && lane->context_id == launch->shape.context_id)
+			return lane;
+	lane = lane_take(replay);
+	if (lane == NULL)
+		return NULL;
+	lane->context_id = launch->shape.context_id;
+	lane->stream = launch->shape.stream;
+	lane->legacy = (launch->shape.flags & GSG_SHAPE_LEGACY) != 0;
+	return lane;
+}
+
+/* What other streams hold that comes before work on this one; and what they hold for too long. */
+static void settle_others(struct gsg_replay *replay, uint64_t context_id, void *stream, bool legacy, uint64_t now_ticks)
+{
+	for (uint32_t i = 0; replay->holding != 0 && i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++) {
+		struct gsg_lane *lane = replay->lanes[i];
+
+		if (lane->trace == NULL || (lane->stream == stream && lane->context_id == context_id))
+			continue;
+		if (lane->context_id == context_id && (lane->legacy || legacy))
+			fall(replay, lane, GSG_PLAIN_ORDER);
+		else if ((int64_t)(now_ticks - lane->held[0]->head.put_ticks) > (int64_t)replay->options.late_ticks)
+			fall(replay, lane, GSG_PLAIN_LATE);
+	}
+}
+
+static uint64_t oldest_held(const struct gsg_replay *replay)
+{
+	uint64_t oldest = GSG_NONE_HELD;
+
+	for (uint32_t i = 0; replay->holding != 0 && i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++)
+		if (replay->lanes[i]->trace != NULL && replay->lanes[i]->held_from < oldest)
+			oldest = replay->lanes[i]->held_from;
+	return oldest;
+}
+
+uint64_t gsg_replay_run(struct gsg_replay *replay, const struct gsg_launch *launch, uint64_t position)
+{
+	struct gsg_lane *lane = lane_of(replay, launch);
+
+	add(&replay->stats.launches, 1);
+	if (lane == NULL) {
+		gsg_replay_settle(replay, GSG_PLAIN_ORDER);
+		replay->ops->launch(replay->user, launch);
+		add(&replay->stats.plain[GSG_PLAIN_NO_TRACE], 1);
+		return GSG_NONE_HELD;
+	}
+	if (replay->holding > (lane->trace != NULL))
+		settle_others(replay, lane->context_id, lane->stream, lane->legacy, launch->head.put_ticks);
+	lane->used = get(&replay->stats.launches);
+	lane->count++;
+	learn(replay, lane, launch);
+	follow(replay, lane, launch, position);
+	if (replay->recording.state == GSG_RECORDING_DONE)
+		make_next(replay);
+	return oldest_held(replay);
+}
+
+uint64_t gsg_replay_between(struct gsg_replay *replay, uint64_t context_id, void *stream, bool legacy)
+{
+	for (uint32_t i = 0; i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++) {
+		struct gsg_lane *lane = replay->lanes[i];
+
+		if (lane->context_id != context_id || (lane->stream != stream && !lane->legacy && !legacy))
+			continue;
+		lane->apart |= lane->stream == stream;
+		if (lane->trace != NULL)
+			fall(replay, lane, GSG_PLAIN_BETWEEN);
+	}
+	return oldest_held(replay);
+}
+
+void gsg_replay_forget(struct gsg_replay *replay)
+{
+	gsg_replay_settle(replay, GSG_PLAIN_FLUSH);
+	replay->recording.state = GSG_RECORDING_OFF;
+	while (replay->cache.newest != NULL)
+		end_trace(replay, replay->cache.newest, &replay->stats.forgotten);
+}
