@@ -95,6 +95,8 @@ static uint64_t set_width(enum gs_fn fn)
 			return gs_driver.symbol arguments;                                                             \
 		if (GS_FLUSHES_##call_class)                                                                           \
 			gs_submit_flush();                                                                             \
+		if (GS_FORGETS_##call_class)                                                                           \
+			gs_submit_drop_graphs();                                                                       \
 		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
 			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \

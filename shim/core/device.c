@@ -275,6 +275,8 @@ uint64_t gs_devices_trim(bool wait)
 		if (device != NULL)
 			given_back += gs_device_trim(device, wait);
 	}
+	if (wait)
+		given_back += gs_submit_trim();
 	return given_back + gs_host_trim(wait && !gs_order_capturing());
 }
 

@@ -16,21 +16,30 @@
 #include "shim/core/epoch.h"
 #include "shim/core/order.h"
 #include "shim/core/params.h"
+#include "shim/submit/graph.h"
 #include "shim/submit/known.h"
+#include "shim/submit/make.h"
 
 #define RING_BYTES (4u << 20)
 #define SPIN_NS 100000u	    /* longer than most programs take from one launch to the next */
 #define SPIN_SHORT_NS 20000u /* where a spinning thread takes the processor away from somebody */
 #define SPIN_PROCESSORS 4u
+#ifdef GSB_DEBUG
+#define HOLD_NS 1000000u /* tests are slow, and want to see graphs */
+#else
+#define HOLD_NS 5000u /* to wait for the rest of a graph's launches: about what it takes to make one */
+#endif
+#define HOLD_LATE_NS 100000u /* the same for a stream while others get launches, if no deadline is set */
 #define ATTRIBUTE_LIMIT 8u
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
 
-enum { RECORD_LAUNCH = 1 };
+enum { RECORD_LAUNCH = 1, RECORD_DROP };
 
 _Atomic bool gs_submit_on, gs_submit_started;
 _Atomic int gs_submit_failed;
 
 static struct gsg_queue queue;
+static bool graphs; /* launches go by way of graph.h: constant once the queue has started */
 static _Atomic uint64_t changes; /* of what launches depend on, beside the epoch */
 
 /* --- on and off ---------------------------------------------------------------------------------------------------- */
@@ -58,13 +67,13 @@ static const char *obstacle(void)
 
 void gs_submit_start(void)
 {
-	const char *why;
+	const char *why, *key = gs_conf.graph == GS_GRAPH_AUTO ? "graph:auto" : "submit:thread";
 
-	if (gs_conf.submit != GS_SUBMIT_THREAD)
+	if (gs_conf.submit != GS_SUBMIT_THREAD && gs_conf.graph != GS_GRAPH_AUTO)
 		return;
 	why = obstacle();
 	if (why != NULL)
-		gsb_log(GSB_LOG_INFO, "submit:thread does nothing here: %s", why);
+		gsb_log(GSB_LOG_INFO, "%s does nothing here: %s", key, why);
 	else
 		atomic_store(&gs_submit_on, true);
 }
@@ -75,12 +84,52 @@ void gs_submit_stop(const char *why)
 		gsb_log(GSB_LOG_INFO, "launches are no longer put off: %s", why);
 }
 
+static void tell_graphs(void)
+{
+	const struct gsg_replay_stats *stats = gs_graph_stats();
+
+	if (stats == NULL || atomic_load(&stats->launches) == 0)
+		return;
+	gsb_log(GSB_LOG_DEBUG, "%llu of %llu launches were made by %llu graphs, %llu of them with other arguments, in %llu launches",
+		(unsigned long long)atomic_load(&stats->replayed), (unsigned long long)atomic_load(&stats->launches),
+		(unsigned long long)atomic_load(&stats->built), (unsigned long long)atomic_load(&stats->patched),
+		(unsigned long long)atomic_load(&stats->graph_launches));
+}
+
+void gs_submit_drop_graphs(void)
+{
+	if (!atomic_load(&gs_submit_started) || !graphs)
+		return;
+	if (gsg_queue_put_begin(&queue, RECORD_DROP, sizeof(struct gsg_record), __builtin_ia32_rdtsc()) != NULL)
+		gsg_queue_put_end(&queue);
+	gsg_queue_catch_up(&queue);
+}
+
+void gs_submit_end_graphs(const char *why)
+{
+	if (!atomic_load(&gs_submit_started) || !graphs)
+		return;
+	gs_graph_stop(why);
+	gs_submit_drop_graphs();
+}
+
+uint64_t gs_submit_trim(void)
+{
+	uint64_t bytes = atomic_load(&gs_submit_started) && graphs ? atomic_load(&gs_graph_stats()->live_bytes) : 0;
+
+	if (bytes != 0)
+		gs_submit_drop_graphs();
+	return bytes;
+}
+
 void gs_submit_end(void)
 {
 	atomic_store(&gs_submit_on, false);
 	if (!atomic_load(&gs_submit_started))
 		return;
+	gs_submit_drop_graphs();
 	gsg_queue_close(&queue);
+	tell_graphs();
 	if (atomic_load(&queue.stats.records) != 0)
 		gsb_log(GSB_LOG_DEBUG, "%llu launches were put off, %llu flushes waited %llu us for them",
 			(unsigned long long)atomic_load(&queue.stats.records),
@@ -125,6 +174,7 @@ bool gs_submit_attribute_stays(const struct gs_attribute *attribute, int value)
 	if (atomic_load(&gs_submit_on) && gs_attribute_is(attribute, value))
 		return true;
 	gs_submit_flush();
+	gs_submit_drop_graphs();
 	return false;
 }
 
@@ -138,15 +188,15 @@ void gs_submit_attribute_set(const struct gs_attribute *attribute, int value)
 
 /* --- the queue's thread -------------------------------------------------------------------------------------------- */
 
-static bool enter_context(const struct gsg_launch *record)
+bool gs_make_enter(uint64_t context_id, void *context)
 {
 	static uint64_t current_id; /* of the queue's thread, which alone comes here */
 
-	if (record->shape.context_id == current_id)
+	if (context_id == current_id)
 		return true;
-	if (gs_driver.cuCtxSetCurrent(record->context) != CUDA_SUCCESS)
+	if (gs_driver.cuCtxSetCurrent(context) != CUDA_SUCCESS)
 		return false;
-	current_id = record->shape.context_id;
+	current_id = context_id;
 	return true;
 }
 
@@ -186,22 +236,29 @@ static CUresult launch(const struct gsg_launch *record)
 	return gs_driver.cuLaunchKernelEx(&config, shape->function, params, NULL);
 }
 
+void gs_make_launch(const struct gsg_launch *record)
+{
+	CUresult result = CUDA_ERROR_INVALID_CONTEXT;
+	int none = 0;
+
+	if (gs_make_enter(record->shape.context_id, record->context))
+		result = launch(record);
+	if (result == CUDA_SUCCESS)
+		return;
+	atomic_compare_exchange_strong(&gs_submit_failed, &none, (int)result);
+	gs_submit_stop("the driver refused one");
+}
+
 static uint64_t run(void *user, const struct gsg_record *head, uint64_t position)
 {
-	const struct gsg_launch *record = (const struct gsg_launch *)head;
-	CUresult result = CUDA_ERROR_INVALID_CONTEXT;
-
 	(void)user;
-	(void)position;
 	gs_thread.inside = 1;
-	if (enter_context(record))
-		result = launch(record);
-	if (result != CUDA_SUCCESS) {
-		int none = 0;
-
-		atomic_compare_exchange_strong(&gs_submit_failed, &none, (int)result);
-		gs_submit_stop("the driver refused one");
-	}
+	if (head->kind == RECORD_DROP)
+		gs_graph_forget();
+	else if (graphs)
+		return gs_graph_launch((const struct gsg_launch *)head, position);
+	else
+		gs_make_launch((const struct gsg_launch *)head);
 	return GSG_NONE_HELD;
 }
 
@@ -224,6 +281,9 @@ static bool start_queue(void)
 		return false;
 	options.spin_ns = gsb_processors() >= SPIN_PROCESSORS ? SPIN_NS : SPIN_SHORT_NS;
 	options.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000);
+	options.settle = gs_graph_settle;
+	options.hold_ns = HOLD_NS;
+	graphs = gs_graph_start(options.late_ticks != 0 ? options.late_ticks : ticks_of(HOLD_LATE_NS));
 #ifdef GSB_DEBUG
 	options.eager = true;
 #endif
@@ -360,6 +420,7 @@ static bool put(const struct gs_call *call, const struct gs_submit_launch *work,
 		.shared_bytes = config->sharedMemBytes,
 		.attribute_bytes = attribute_bytes,
 		.values_bytes = (uint32_t)values_bytes,
+		.flags = graphs ? gs_graph_flags(config) : 0,
 	};
 	values = (unsigned char *)record + values_offset;
 	if (attribute_bytes != 0)

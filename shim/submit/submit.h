@@ -33,6 +33,15 @@ void gs_submit_stop(const char *why);
 /* At exit: the same without a word, and returns when the queue is empty. */
 void gs_submit_end(void);
 
+/* Something is about to end or to change that graphs made of launches (graph:auto) depend on: returns when there are none. */
+void gs_submit_drop_graphs(void);
+
+/* The same, and none are made any more; said once. */
+void gs_submit_end_graphs(const char *why);
+
+/* The program lacks memory: the same as the first, and returns how much it may have given back. */
+uint64_t gs_submit_trim(void);
+
 /* In the child of a fork: the thread is gone, and what was queued is the parent's. */
 void gs_submit_after_fork(void);
 

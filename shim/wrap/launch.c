@@ -314,9 +314,11 @@ CUresult gs_on_cuKernelSetAttribute(struct gs_call *call, PFN_cuKernelSetAttribu
 
 CUresult gs_on_cuModuleUnload(struct gs_call *call, PFN_cuModuleUnload_v2000 real, CUmodule hmod)
 {
-	CUresult result = real(hmod);
+	CUresult result;
 
 	(void)call;
+	gs_submit_drop_graphs();
+	result = real(hmod);
 	gs_launch_code_gone();
 	gs_submit_code_gone();
 	return result;
@@ -324,9 +326,11 @@ CUresult gs_on_cuModuleUnload(struct gs_call *call, PFN_cuModuleUnload_v2000 rea
 
 CUresult gs_on_cuLibraryUnload(struct gs_call *call, PFN_cuLibraryUnload_v12000 real, CUlibrary library)
 {
-	CUresult result = real(library);
+	CUresult result;
 
 	(void)call;
+	gs_submit_drop_graphs();
+	result = real(library);
 	gs_launch_code_gone();
 	gs_submit_code_gone();
 	return result;

@@ -50,13 +50,13 @@ static bool others_may_help(const struct gs_device *device, uint64_t size_bytes)
 	return limit_bytes == 0 || stats.reserved_bytes.now + size_bytes <= limit_bytes;
 }
 
-/* As gsa_alloc. A full device may be full of what other processes keep for themselves. */
+/* As gsa_alloc. A full device may be full of graphs of ours, and of what other processes keep for themselves. */
 static int alloc(const struct gs_device *device, const struct gsa_request *request, struct gsa_block_info *ret_block)
 {
 	int error = gsa_alloc(device->allocator, request, ret_block);
 
 	if (error == GS_E_NO_MEMORY && others_may_help(device, request->size_bytes) &&
-	    gs_neighbours_purge(device->uuid)) {
+	    (gs_submit_trim() > 0) + gs_neighbours_purge(device->uuid) > 0) {
 		struct gsa_request again = *request;
 
 		again.again = true;

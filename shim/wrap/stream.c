@@ -77,6 +77,24 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	return result;
 }
 
+/* Nodes of graphs do not have what their stream has been given, but for the priority and how the host waits. */
+CUresult gs_on_cuStreamSetAttribute(struct gs_call *call, PFN_cuStreamSetAttribute_v11000 real, CUstream hStream,
+				    CUstreamAttrID attr, const CUstreamAttrValue_v1 *param)
+{
+	(void)call;
+	if (attr != CU_LAUNCH_ATTRIBUTE_PRIORITY && attr != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+		gs_submit_end_graphs("a stream has attributes");
+	return real(hStream, attr, param);
+}
+
+CUresult gs_on_cuStreamCopyAttributes(struct gs_call *call, PFN_cuStreamCopyAttributes_v11000 real, CUstream dstStream,
+				      CUstream srcStream)
+{
+	(void)call;
+	gs_submit_end_graphs("a stream has attributes");
+	return real(dstStream, srcStream);
+}
+
 /* By the name that order.h wants. */
 static CUstream captured_stream(const struct gs_call *call, CUstream handle)
 {
