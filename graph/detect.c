@@ -45,32 +45,44 @@ static bool gram_is_at(const struct gsg_detect *detect, uint32_t distance)
 	return true;
 }
 
-/* The distance to the last place that looked like this one. */
-static void watch(struct gsg_detect *detect, uint32_t last)
+/* The distance to the last place that looked like this one; 0: there is none, or it is too far. */
+static uint32_t distance_to(const struct gsg_detect *detect, uint32_t last)
 {
 	uint32_t distance = (uint32_t)detect->count - last;
 
-	detect->period = 0;
-	detect->run = 0;
 	if (last == 0 || distance == 0 || distance > MASK - GSG_DETECT_GRAM ||
 	    distance + GSG_DETECT_GRAM > detect->count || !gram_is_at(detect, distance))
+		return 0;
+	return distance;
+}
+
+/* distance: what to watch when it is broken, or, for the inner one, when that is shorter. */
+static void follow(struct gsg_watch *watch, bool holds, uint32_t distance, bool shorter)
+{
+	if (holds && !(shorter && distance != 0 && distance < watch->period)) {
+		watch->run++;
 		return;
-	detect->period = distance;
-	detect->run = GSG_DETECT_GRAM;
+	}
+	watch->period = distance;
+	watch->run = distance != 0 ? GSG_DETECT_GRAM : 0;
+}
+
+static bool holds(const struct gsg_detect *detect, const struct gsg_watch *watch)
+{
+	return watch->period != 0 && gsg_detect_token(detect, 0) == gsg_detect_token(detect, watch->period);
 }
 
 void gsg_detect_push(struct gsg_detect *detect, uint64_t token)
 {
+	uint32_t *last, distance;
 	uint64_t gram;
-	uint32_t *last;
 
 	detect->tokens[detect->count & MASK] = token;
 	detect->count++;
 	gram = gsg_detect_gram(detect);
 	last = &detect->last[gram & MASK];
-	if (detect->period != 0 && token == gsg_detect_token(detect, detect->period))
-		detect->run++;
-	else if (gram != 0)
-		watch(detect, *last);
+	distance = gram != 0 ? distance_to(detect, *last) : 0;
+	follow(&detect->outer, holds(detect, &detect->outer), distance, false);
+	follow(&detect->inner, holds(detect, &detect->inner), distance, true);
 	*last = (uint32_t)detect->count;
 }

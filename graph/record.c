@@ -9,11 +9,6 @@
 #define PAGES_BYTES (8u << 20)
 #define TRACE_BYTES (1u << 20) /* of the launches of one trace: they wait in the queue's ring until all are there */
 
-uint64_t gsg_gram(const uint64_t tokens[GSG_DETECT_GRAM])
-{
-	return gsg_hash(tokens, GSG_DETECT_GRAM * sizeof(*tokens), 0);
-}
-
 /* Whole periods, and whole exact periods if possible; otherwise an even number, for arguments that alternate. */
 static uint32_t length_of(uint32_t period, uint32_t exact_period, uint32_t chunk)
 {
@@ -24,7 +19,7 @@ static uint32_t length_of(uint32_t period, uint32_t exact_period, uint32_t chunk
 	return times < 2 ? period : (times & ~1u) * period;
 }
 
-bool gsg_recording_begin(struct gsg_recording *recording, const struct gsg_detect *detect, uint32_t exact_period, bool has_first,
+bool gsg_recording_begin(struct gsg_recording *recording, const struct gsg_watch *watch, uint32_t exact_period, bool has_first,
 			 uint32_t chunk)
 {
 	if (recording->pages == NULL)
@@ -32,26 +27,27 @@ bool gsg_recording_begin(struct gsg_recording *recording, const struct gsg_detec
 	if (recording->pages == NULL)
 		return false;
 	recording->state = has_first ? GSG_RECORDING_AWAITS_FIRST : GSG_RECORDING_ON;
-	recording->period = detect->period;
-	recording->run = detect->run;
-	recording->length = has_first ? detect->period : length_of(detect->period, exact_period, chunk);
+	recording->watch = watch;
+	recording->period = watch->period;
+	recording->run = watch->run;
+	recording->length = has_first ? watch->period : length_of(watch->period, exact_period, chunk);
 	recording->count = 0;
 	recording->cut = 0;
 	recording->used_bytes = 0;
 	return true;
 }
 
-void gsg_recording_take(struct gsg_recording *recording, const struct gsg_detect *detect, const struct gsg_launch *launch,
-			uint64_t token, bool first)
+void gsg_recording_take(struct gsg_recording *recording, const struct gsg_launch *launch, uint64_t token, bool first)
 {
+	const struct gsg_watch *watch = recording->watch;
 	uint32_t size_bytes = launch->head.size_bytes;
 
-	if (detect->period != recording->period || detect->run <= recording->run ||
+	if (watch->period != recording->period || watch->run <= recording->run ||
 	    size_bytes > PAGES_BYTES - recording->used_bytes) {
 		recording->state = GSG_RECORDING_OFF;
 		return;
 	}
-	recording->run = detect->run;
+	recording->run = watch->run;
 	if (recording->state == GSG_RECORDING_AWAITS_FIRST && !first)
 		return;
 	recording->state = GSG_RECORDING_ON;
@@ -97,17 +93,20 @@ static uint32_t part(const struct gsg_recording *recording, uint32_t start, uint
 	return count;
 }
 
-static uint64_t gram_at(const struct gsg_recording *recording, uint32_t start)
+/* With what comes before the period: the end of it. */
+static uint64_t place_at(const struct gsg_recording *recording, uint32_t start)
 {
-	uint64_t tokens[GSG_DETECT_GRAM];
+	uint64_t place = 0;
 
-	for (uint32_t i = 0; i < GSG_DETECT_GRAM; i++)
-		tokens[i] = recording->tokens[(start + i + recording->count * GSG_DETECT_GRAM - (GSG_DETECT_GRAM - 1)) %
-					      recording->count];
-	return gsg_gram(tokens);
+	for (uint32_t i = 0; i < GSG_PLACE; i++) {
+		uint32_t back = (GSG_PLACE - 1 - i) % recording->count;
+
+		place = gsg_place_push(place, recording->tokens[(start + recording->count - back) % recording->count], 0);
+	}
+	return place;
 }
 
-uint32_t gsg_recording_cut(struct gsg_recording *recording, uint32_t chunk, uint32_t *ret_start, uint64_t *ret_gram)
+uint32_t gsg_recording_cut(struct gsg_recording *recording, uint32_t chunk, uint32_t *ret_start, uint64_t *ret_place)
 {
 	while (recording->cut < recording->count) {
 		uint32_t start = recording->cut, length = stretch(recording, start);
@@ -119,7 +118,7 @@ uint32_t gsg_recording_cut(struct gsg_recording *recording, uint32_t chunk, uint
 		length = part(recording, start, length, chunk);
 		recording->cut += length;
 		*ret_start = start;
-		*ret_gram = gram_at(recording, start);
+		*ret_place = place_at(recording, start);
 		return length;
 	}
 	recording->state = GSG_RECORDING_OFF;

@@ -14,6 +14,18 @@
 #include "graph/detect.h"
 #include "graph/launch.h"
 
+#define GSG_PLACE 16u /* launches that say where a stream is; a power of two */
+#define GSG_PLACE_FACTOR 0x9e3779b97f4a7c15u
+#define GSG_SQUARE(x) ((x) * (x))
+
+/* The hash of the last sixteen launches, made from that of one launch before: a token comes, and the one sixteen before goes. A trace
+ * begins where a stream is when that is what it was when the trace was recorded, the first launch of the trace included. */
+static inline uint64_t gsg_place_push(uint64_t place, uint64_t token, uint64_t gone)
+{
+	return place * GSG_PLACE_FACTOR + token -
+	       gone * GSG_SQUARE(GSG_SQUARE(GSG_SQUARE(GSG_SQUARE(GSG_PLACE_FACTOR))));
+}
+
 enum gsg_recording_state {
 	GSG_RECORDING_OFF,
 	GSG_RECORDING_AWAITS_FIRST, /* the next launch that comes after a wait begins it */
@@ -24,32 +36,29 @@ enum gsg_recording_state {
 struct gsg_recording {
 	enum gsg_recording_state state;
 	uint32_t length;  /* launches to record: whole periods */
-	uint32_t period;  /* of the stream's tokens; it must stay that way */
+	const struct gsg_watch *watch; /* of the stream */
+	uint32_t period;  /* of it; it must stay that way */
 	uint64_t run;	  /* likewise, and not be broken */
 	uint32_t count;	  /* recorded so far */
 	uint32_t cut;	  /* up to here it has been cut */
 	size_t used_bytes;
 	unsigned char *pages; /* NULL: none yet */
 	const struct gsg_launch *launches[GSG_DETECT_TOKENS];
-	uint64_t tokens[GSG_DETECT_TOKENS]; /* of the launches, as gsg_gram takes them */
+	uint64_t tokens[GSG_DETECT_TOKENS]; /* of the launches, as gsg_place_push takes them */
 	bool first[GSG_DETECT_TOKENS];
 };
 
 /* has_first: some launch in each period comes after a wait. exact_period: with which the launches repeat arguments and all;
  * 0: not known. False: no pages, or too long a period. */
-bool gsg_recording_begin(struct gsg_recording *recording, const struct gsg_detect *detect, uint32_t exact_period, bool has_first,
+bool gsg_recording_begin(struct gsg_recording *recording, const struct gsg_watch *watch, uint32_t exact_period, bool has_first,
 			 uint32_t chunk);
 
 /* The next launch of the stream, whose token has been pushed. first: a wait or other work came before it. The recording ends, OFF,
  * when the period is broken. */
-void gsg_recording_take(struct gsg_recording *recording, const struct gsg_detect *detect, const struct gsg_launch *launch,
-			uint64_t token, bool first);
+void gsg_recording_take(struct gsg_recording *recording, const struct gsg_launch *launch, uint64_t token, bool first);
 
-/* The next trace to be: from ret_start on. Returns how many launches; 0: there are no more, and the recording is off. ret_gram: where
- * it may begin. */
-uint32_t gsg_recording_cut(struct gsg_recording *recording, uint32_t chunk, uint32_t *ret_start, uint64_t *ret_gram);
-
-/* A hash of the tokens of four launches in a row, the last of which a trace may begin with. */
-uint64_t gsg_gram(const uint64_t tokens[GSG_DETECT_GRAM]);
+/* The next trace to be: from ret_start on. Returns how many launches; 0: there are no more, and the recording is off. ret_place: where
+ * it begins. */
+uint32_t gsg_recording_cut(struct gsg_recording *recording, uint32_t chunk, uint32_t *ret_start, uint64_t *ret_place);
 
 #endif

@@ -105,6 +105,8 @@ static void fall(struct gsg_replay *replay, struct gsg_lane *lane, enum gsg_plai
 	for (uint32_t i = 0; i < count; i++)
 		launch_plain(replay, lane, lane->held[i], reason);
 	add(&replay->stats.falls[reason], 1);
+	if (reason == GSG_PLAIN_MISMATCH || reason == GSG_PLAIN_FLUSH || reason == GSG_PLAIN_BETWEEN)
+		gsg_cache_failed(&replay->cache, trace);
 	if (reason != GSG_PLAIN_BUILD && reason != GSG_PLAIN_REFUSED)
 		note_gain(replay, trace, -(int64_t)(replay->plain_ns + count * CHECK_NS));
 }
@@ -155,6 +157,7 @@ static void complete(struct gsg_replay *replay, struct gsg_lane *lane)
 		return;
 	}
 	let_go(replay, lane);
+	lane->last = trace;
 	replayed(replay, trace, patched, replay->ops->now_ns(replay->user) - start_ns);
 }
 
@@ -184,7 +187,10 @@ static void follow(struct gsg_replay *replay, struct gsg_lane *lane, const struc
 		launch_plain(replay, lane, launch, GSG_PLAIN_UNFIT);
 		return;
 	}
-	lane->trace = gsg_cache_find(&replay->cache, gsg_gram(lane->recent), launch, &rests);
+	lane->trace = gsg_cache_find(&replay->cache, lane->place, launch, lane->last, &rests);
+	if (lane->trace != NULL && lane->last != NULL)
+		lane->last->next = lane->trace;
+	lane->last = NULL;
 	if (lane->trace != NULL)
 		hold(replay, lane, launch, position);
 	else
@@ -197,6 +203,9 @@ static void end_trace(struct gsg_replay *replay, struct gsg_trace *trace, _Atomi
 {
 	if (trace->replays < REPLAYS_FEW && replay->caution < CAUTION_MOST)
 		replay->caution++;
+	for (uint32_t i = 0; i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++)
+		if (replay->lanes[i]->last == trace)
+			replay->lanes[i]->last = NULL;
 	gsg_cache_remove(&replay->cache, trace);
 	gsg_trace_ruin(trace, replay->ops, replay->user);
 	gsg_trace_free(trace);
@@ -205,15 +214,15 @@ static void end_trace(struct gsg_replay *replay, struct gsg_trace *trace, _Atomi
 }
 
 /* A trace that cannot be built stays, as a bad one. */
-static void make_trace(struct gsg_replay *replay, const struct gsg_launch *const *launches, uint32_t count, uint64_t gram)
+static void make_trace(struct gsg_replay *replay, const struct gsg_launch *const *launches, uint32_t count, uint64_t place)
 {
 	uint64_t start_ns = replay->ops->now_ns(replay->user);
 	struct gsg_trace *trace, *excess;
 
-	if (gsg_cache_same(&replay->cache, gram, launches, count) != NULL)
+	if (gsg_cache_same(&replay->cache, place, launches, count) != NULL)
 		return;
 	gsg_replay_settle(replay, GSG_PLAIN_BUILD);
-	trace = gsg_trace_new(launches, count, gram);
+	trace = gsg_trace_new(launches, count, place);
 	if (trace == NULL)
 		return;
 	if (gsg_trace_build(trace, replay->ops, replay->user) == GS_OK) {
@@ -234,11 +243,11 @@ static void make_next(struct gsg_replay *replay)
 {
 	struct gsg_lane *lane = replay->recorded;
 	uint32_t start, count;
-	uint64_t gram;
+	uint64_t place;
 
-	count = gsg_recording_cut(&replay->recording, replay->options.chunk, &start, &gram);
+	count = gsg_recording_cut(&replay->recording, replay->options.chunk, &start, &place);
 	if (count != 0) {
-		make_trace(replay, replay->recording.launches + start, count, gram);
+		make_trace(replay, replay->recording.launches + start, count, place);
 		return;
 	}
 	if (replay->recorded_built != 0)
@@ -262,19 +271,30 @@ static bool is_served(struct gsg_lane *lane)
 	return plain * SERVED_SHARE <= count;
 }
 
+/* A period that has just been seen often enough, the outer one if both have. NULL: none has. */
+static const struct gsg_watch *found(const struct gsg_replay *replay, const struct gsg_lane *lane)
+{
+	const struct gsg_watch *outer = &lane->shapes.outer, *inner = &lane->shapes.inner;
+	uint64_t at_least = (uint64_t)RUN_LEAST << replay->caution;
+
+	if (gsg_watch_found(outer, at_least))
+		return outer;
+	return gsg_watch_found(inner, at_least) ? inner : NULL;
+}
+
 static void consider(struct gsg_replay *replay, struct gsg_lane *lane)
 {
-	uint32_t exact = lane->exact.run >= lane->exact.period ? lane->exact.period : 0;
+	const struct gsg_watch *watch = found(replay, lane), *exact = &lane->exact.outer;
 
-	if (!gsg_detect_found(&lane->shapes, (uint64_t)RUN_LEAST << replay->caution) || is_served(lane))
+	if (watch == NULL || is_served(lane))
 		return;
 	if (lane->skip > 0) {
 		lane->skip--;
 		return;
 	}
 	if (replay->recording.state != GSG_RECORDING_OFF ||
-	    !gsg_recording_begin(&replay->recording, &lane->shapes, exact, lane->since_first < lane->shapes.period,
-				 replay->options.chunk))
+	    !gsg_recording_begin(&replay->recording, watch, exact->run >= exact->period ? exact->period : 0,
+				 lane->since_first < watch->period, replay->options.chunk))
 		return;
 	replay->recorded = lane;
 	replay->recorded_built = 0;
@@ -289,8 +309,8 @@ static void learn(struct gsg_replay *replay, struct gsg_lane *lane, const struct
 
 	lane->apart = false;
 	lane->since_first = is_first ? 0 : lane->since_first + 1;
-	memmove(lane->recent, lane->recent + 1, sizeof(lane->recent) - sizeof(lane->recent[0]));
-	lane->recent[GSG_DETECT_GRAM - 1] = shape;
+	lane->place = gsg_place_push(lane->place, shape, lane->recent[lane->count % GSG_PLACE]);
+	lane->recent[lane->count % GSG_PLACE] = shape;
 	gsg_detect_push(&lane->shapes, shape ^ first);
 	gsg_detect_push(&lane->exact, gsg_hash(gsg_launch_values(launch), launch->shape.values_bytes, shape ^ first));
 	if (replay->recorded != lane || (replay->recording.state != GSG_RECORDING_ON &&
@@ -298,7 +318,7 @@ static void learn(struct gsg_replay *replay, struct gsg_lane *lane, const struct
 		consider(replay, lane);
 		return;
 	}
-	gsg_recording_take(&replay->recording, &lane->shapes, launch, shape, is_first);
+	gsg_recording_take(&replay->recording, launch, shape, is_first);
 }
 
 /* --- streams ------------------------------------------------------------------------------------------------------- */

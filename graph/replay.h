@@ -82,7 +82,9 @@ struct gsg_lane {
 	uint64_t held_from;	 /* the position of the first */
 	const struct gsg_launch *held[GSG_TRACE_NODES];
 
-	uint64_t recent[GSG_DETECT_GRAM]; /* tokens of the last launches, without their arguments; the last one last */
+	uint64_t recent[GSG_PLACE];	  /* tokens of the last launches, without their arguments; by their number */
+	uint64_t place;		  /* the hash of them: where the stream is */
+	struct gsg_trace *last;		  /* the last launch was the last one of it; NULL = it was none */
 	uint64_t count;			  /* launches */
 	bool apart;			  /* other work has come since the last launch */
 	uint64_t since_first;		  /* launches since one that came after a wait or other work */

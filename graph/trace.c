@@ -17,12 +17,12 @@ static size_t aligned(size_t size_bytes)
 	return (size_bytes + 15) & ~(size_t)15;
 }
 
-struct gsg_trace *gsg_trace_new(const struct gsg_launch *const *launches, uint32_t count, uint64_t gram)
+struct gsg_trace *gsg_trace_new(const struct gsg_launch *const *launches, uint32_t count, uint64_t place)
 {
 	size_t at = aligned(sizeof(struct gsg_trace)) + aligned(count * sizeof(struct gsg_trace_node));
 	size_t launches_bytes = 0, values_bytes = 0;
 	struct gsg_trace *trace;
-	unsigned char *place;
+	unsigned char *piece;
 
 	gsb_assert(count != 0 && count <= GSG_TRACE_NODES);
 	for (uint32_t i = 0; i < count; i++) {
@@ -33,17 +33,17 @@ struct gsg_trace *gsg_trace_new(const struct gsg_launch *const *launches, uint32
 	if (trace == NULL)
 		return NULL;
 	trace->pages_bytes = at + launches_bytes + GSG_TRACE_TURNS * values_bytes;
-	trace->gram = gram;
+	trace->place = place;
 	trace->count = count;
 	trace->nodes = (struct gsg_trace_node *)((unsigned char *)trace + aligned(sizeof(*trace)));
-	place = (unsigned char *)trace + at;
+	piece = (unsigned char *)trace + at;
 	for (unsigned turn = 0; turn < GSG_TRACE_TURNS; turn++)
-		trace->execs[turn].values = place + launches_bytes + turn * values_bytes;
+		trace->execs[turn].values = piece + launches_bytes + turn * values_bytes;
 	values_bytes = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		trace->nodes[i] = (struct gsg_trace_node){
-			.launch = memcpy(place, launches[i], launches[i]->head.size_bytes), .values_at = values_bytes};
-		place += launches[i]->head.size_bytes;
+			.launch = memcpy(piece, launches[i], launches[i]->head.size_bytes), .values_at = values_bytes};
+		piece += launches[i]->head.size_bytes;
 		values_bytes += aligned(launches[i]->shape.values_bytes);
 	}
 	return trace;

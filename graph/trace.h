@@ -53,7 +53,7 @@ struct gsg_trace_exec {
 
 struct gsg_trace {
 	size_t pages_bytes; /* of this and all that it points to */
-	uint64_t gram;	    /* of the tokens up to the first launch: where it may begin */
+	uint64_t place;   /* of the stream, where it begins (graph/record.h) */
 	uint32_t count;	    /* launches */
 	uint32_t exec_count;
 	bool bad; /* the driver refused something: it has no graph, and is kept so as not to be built again */
@@ -65,6 +65,7 @@ struct gsg_trace {
 	uint64_t dirty[GSG_TRACE_NODES / 64]; /* nodes whose arguments differ from what that one was told */
 	uint64_t replays;
 	struct gsg_gain gain;
+	struct gsg_trace *next; /* that came after it the last time; it may be gone. NULL = none yet */
 
 	/* Of the cache. */
 	struct gsg_trace *newer, *older; /* by last use */
@@ -72,7 +73,7 @@ struct gsg_trace {
 };
 
 /* Copies the launches, which lie one behind the other. NULL: no pages. */
-struct gsg_trace *gsg_trace_new(const struct gsg_launch *const *launches, uint32_t count, uint64_t gram);
+struct gsg_trace *gsg_trace_new(const struct gsg_launch *const *launches, uint32_t count, uint64_t place);
 void gsg_trace_free(struct gsg_trace *trace); /* without a graph */
 
 /* The same launches, arguments aside. */

@@ -14,8 +14,8 @@
 #include "shim/submit/make.h"
 
 static struct gsg_replay replay;
-static _Atomic bool on;
-static bool relaxed; /* the thread */
+static _Atomic bool stopped; /* for good */
+static bool relaxed;	     /* the thread */
 
 /* --- the driver ---------------------------------------------------------------------------------------------------- */
 
@@ -32,12 +32,28 @@ static void relax(void)
 	relaxed = relaxed || gs_driver.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
 }
 
+/* A stream of a green context has a part of the device only; nodes would run on all of it. In doubt it may be one. */
+static bool may_be_green(CUstream stream)
+{
+#if CUDA_VERSION >= 12050
+	CUcontext context = NULL;
+	CUgreenCtx green = NULL;
+
+	return gs_driver.cuStreamGetCtx_v2 != NULL &&
+	       (gs_driver.cuStreamGetCtx_v2(stream, &context, &green) != CUDA_SUCCESS || green != NULL);
+#else
+	(void)stream;
+	return false;
+#endif
+}
+
 static int graph_make(void *user, const struct gsg_launch *first, void **ret_graph)
 {
 	CUgraph graph;
 
 	(void)user;
-	if (!gs_make_enter(first->shape.context_id, first->context) || gs_driver.cuGraphCreate(&graph, 0) != CUDA_SUCCESS)
+	if (!gs_make_enter(first->shape.context_id, first->context) || may_be_green(first->shape.stream) ||
+	    gs_driver.cuGraphCreate(&graph, 0) != CUDA_SUCCESS)
 		return GS_E_DRIVER;
 	*ret_graph = graph;
 	return GS_OK;
@@ -204,7 +220,7 @@ bool gs_graph_start(uint64_t late_ticks)
 		.late_ticks = late_ticks,
 	};
 
-	if (gs_conf.graph != GS_GRAPH_AUTO)
+	if (gs_conf.graph != GS_GRAPH_AUTO || atomic_load(&stopped))
 		return false;
 	if (!has_functions()) {
 		gsb_log(GSB_LOG_INFO, "graph:auto does nothing here: the driver lacks functions for it");
@@ -214,13 +230,12 @@ bool gs_graph_start(uint64_t late_ticks)
 	options.eager = true;
 #endif
 	gsg_replay_init(&replay, &ops, NULL, &options);
-	atomic_store(&on, true);
 	return true;
 }
 
 void gs_graph_stop(const char *why)
 {
-	if (atomic_exchange(&on, false))
+	if (!atomic_exchange(&stopped, true) && gs_conf.graph == GS_GRAPH_AUTO)
 		gsb_log(GSB_LOG_INFO, "launches are no longer made by graphs: %s", why);
 }
 
@@ -235,7 +250,7 @@ uint64_t gs_graph_launch(const struct gsg_launch *launch, uint64_t position)
 {
 	if (!relaxed)
 		relax();
-	if (atomic_load_explicit(&on, memory_order_relaxed) && relaxed)
+	if (!atomic_load_explicit(&stopped, memory_order_relaxed) && relaxed)
 		return gsg_replay_run(&replay, launch, position);
 	gsg_replay_settle(&replay, GSG_PLAIN_FLUSH);
 	gs_make_launch(launch);

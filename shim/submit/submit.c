@@ -26,10 +26,11 @@
 #define SPIN_PROCESSORS 4u
 #ifdef GSB_DEBUG
 #define HOLD_NS 1000000u /* tests are slow, and want to see graphs */
+#define HOLD_LATE_NS 1000000000u
 #else
-#define HOLD_NS 5000u /* to wait for the rest of a graph's launches: about what it takes to make one */
-#endif
+#define HOLD_NS 5000u	     /* to wait for the rest of a graph's launches: about what it takes to make one */
 #define HOLD_LATE_NS 100000u /* the same for a stream while others get launches, if no deadline is set */
+#endif
 #define ATTRIBUTE_LIMIT 8u
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
 
@@ -86,6 +87,11 @@ void gs_submit_stop(const char *why)
 
 static void tell_graphs(void)
 {
+	static const char *const texts[GSG_PLAIN_COUNT] = {
+#define TEXT(name, key, text) [GSG_PLAIN_##name] = (text),
+		GSG_PLAIN_REASONS(TEXT)
+#undef TEXT
+	};
 	const struct gsg_replay_stats *stats = gs_graph_stats();
 
 	if (stats == NULL || atomic_load(&stats->launches) == 0)
@@ -94,6 +100,10 @@ static void tell_graphs(void)
 		(unsigned long long)atomic_load(&stats->replayed), (unsigned long long)atomic_load(&stats->launches),
 		(unsigned long long)atomic_load(&stats->built), (unsigned long long)atomic_load(&stats->patched),
 		(unsigned long long)atomic_load(&stats->graph_launches));
+	for (unsigned reason = 0; reason < GSG_PLAIN_COUNT; reason++)
+		if (atomic_load(&stats->plain[reason]) != 0)
+			gsb_log(GSB_LOG_DEBUG, "%llu were made one by one: %s", (unsigned long long)atomic_load(&stats->plain[reason]),
+				texts[reason]);
 }
 
 void gs_submit_drop_graphs(void)
@@ -107,8 +117,6 @@ void gs_submit_drop_graphs(void)
 
 void gs_submit_end_graphs(const char *why)
 {
-	if (!atomic_load(&gs_submit_started) || !graphs)
-		return;
 	gs_graph_stop(why);
 	gs_submit_drop_graphs();
 }

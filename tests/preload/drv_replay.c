@@ -135,7 +135,7 @@ static void packed(void)
 }
 
 /* The device is full while there are graphs, and what is asked for is had or refused as ever. */
-static void memory(void)
+static void full(void)
 {
 	struct place place;
 	CUdeviceptr block[64];
@@ -159,7 +159,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"unload", unload}, {"contexts", contexts}, {"kernels", kernels}, {"packed", packed}, {"memory", memory},
+	{"unload", unload}, {"contexts", contexts}, {"kernels", kernels}, {"packed", packed}, {"full", full},
 };
 
 int main(int argc, char **argv)

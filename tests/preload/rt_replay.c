@@ -294,9 +294,10 @@ static void memory(void)
 
 	for (uint32_t i = 0; i < 300; i++) {
 		uint64_t count = i % 40 == 39 ? 4u << 20 : WORDS;
+		bool async = i % 2 == 0 && i % 7 != 6;
 		uint32_t *words;
 
-		if (i % 2 == 0)
+		if (async)
 			NEED(cudaMallocAsync((void **)&words, count * sizeof(*words), stream));
 		else
 			NEED(cudaMalloc((void **)&words, count * sizeof(*words)));
@@ -306,7 +307,7 @@ static void memory(void)
 		}
 		if (i % 7 == 6)
 			NEED(cudaStreamSynchronize(other));
-		if (i % 2 == 0)
+		if (async)
 			NEED(cudaFreeAsync(words, stream));
 		else
 			NEED(cudaFree(words));

@@ -7,7 +7,6 @@
 . "$TOP/tests/preload/compare.sh"
 
 export GPUSHIM_ALLOC_CONF=snapshot:off,graph:auto,submit_deadline_us:0,log:debug,purge_ms:0
-program=$programs/rt_replay
 
 share() { # of the launches that came by in the last run, how many percent graphs made
 	sed -n 's/^gpushim: \([0-9]*\) of \([0-9]*\) launches were made by.*/\1 \2/p' "$folder/err" |
@@ -18,17 +17,20 @@ declare -A names=(
 	[constant]='90:a kernel with the same arguments'
 	[ping_pong]='90:pointers that change places'
 	[changing]='90:arguments that all change (H23)'
-	[two_kinds]='70:two kinds of steps in turns'
+	[two_kinds]='60:two kinds of steps in turns'
 	[aperiodic]='0:steps of drawn length'
 	[refused]='70:a launch is refused in the middle of a step (H18)'
-	[unload]='50:code is unloaded in the middle of a step'
+	[unload]='60:code is unloaded in the middle of a step'
+	[kernels]='80:kernels by the handle for all contexts'
+	[packed]='80:arguments that the program has packed'
+	[full]='30:the device is full'
 	[streams]='50:streams end in the middle of a step (H6)'
 	[attribute]='60:an attribute of the kernel changes (H18)'
 	[capture]='50:the program captures in the middle of a step (H9)'
 	[forks]='70:forks in the middle of a step (H33)'
 	[exits]='80:the program ends with launches held'
 	[two_streams]='70:two streams, with events'
-	[legacy]='50:the legacy stream and a blocking one'
+	[legacy]='35:the legacy stream and a blocking one'
 	[contexts]='50:two contexts, which end (H6)'
 	[memory]='0:memory is freed and used again (H3)'
 	[attributes]='40:attributes of launches'
@@ -42,8 +44,9 @@ eager=
 [ ! -e "$folder/eager/libgpushim.so" ] || eager="--build $folder/eager"
 
 run() { # run CASE OPTION..: with the debug build, if there is one, and with the other
-	local case=$1 least=${names[$1]%%:*} name=${names[$1]#*:}
+	local case=$1 least=${names[$1]%%:*} name=${names[$1]#*:} program=$programs/rt_replay
 	shift
+	case $case in unload | contexts | kernels | packed | full) program=$programs/drv_replay ;; esac
 	same "$name" "$@" "$program" "$case"
 	# shellcheck disable=SC2086
 	same "$name, eagerly" $eager "$@" "$program" "$case"
@@ -72,16 +75,16 @@ done
 # What the driver refuses is made one by one.
 for fault in cuGraphCreate:1:2 cuGraphAddKernelNode_v2:20:2 cuGraphInstantiateWithFlags:1:2 cuGraphLaunch:2:2 \
 	cuGraphExecKernelNodeSetParams_v2:3:1; do
-	plain=$(cd "$folder" && "$TOP/scripts/sim-run" --no-shim --build "$BUILD" "$program" changing 2>&1)
+	plain=$(cd "$folder" && "$TOP/scripts/sim-run" --no-shim --build "$BUILD" "$programs/rt_replay" changing 2>&1)
 	# shellcheck disable=SC2086
-	SIM_FAULT=$fault sim $eager "$program" changing
+	SIM_FAULT=$fault sim $eager "$programs/rt_replay" changing
 	is "${fault%%:*} is refused" "$(cat "$folder/out")" "$plain"
 done
 
 # A sticky error inside a trace comes out at a later call, as it is.
-SIM_FAULT=cuGraphLaunch:3:700,cuLaunchKernelEx:300:700 sim $eager "$program" changing
+SIM_FAULT=cuGraphLaunch:3:700,cuLaunchKernelEx:300:700 sim $eager "$programs/rt_replay" changing
 is 'an error of launches that were held ends the program at a later call' "$status" 9
 
-sim --policy late "$program" aperiodic
+sim --policy late "$programs/rt_replay" aperiodic
 is 'what does not repeat is not held' "$(grep -c 'launches were made by 0 graphs' "$folder/err")" 1
 done_testing

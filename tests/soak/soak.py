@@ -47,12 +47,13 @@ SETTINGS = {
     "hazards": ["off", "on", "sampled"],
     "graph": ["off", "auto"],
     "graph_chunk": ["64", "8"],
+    "graph_cache_mb": ["256", "1"],
     "submit": ["direct", "thread"],
     "submit_deadline_us": ["50", "0"],
     "log": ["warn", "error", "info", "debug"],
     "paths": ["full", "relative", "hash"],
 }
-LEFT_OUT = {"device_time", "snapshot_dir", "categories", "status", "strict", "graph_cache_mb"}
+LEFT_OUT = {"device_time", "snapshot_dir", "categories", "status", "strict"}
 SIM = {
     "policy": ["late", "in-order", "random", "starve", "priority"],
     "memory": ["1G", "64M", "24M"],
@@ -123,7 +124,8 @@ class Soak:
                    SIM_DEVICES="2" if seed % 4 == 0 else "1")
         # A launch that is put off may reach the driver when the program has freed its memory already: in order all the
         # same, as the contents show, but the shadow takes it for one that comes too late.
-        if (run.settings or {}).get("submit") == "thread":
+        settings = run.settings or {}
+        if settings.get("submit") == "thread" or settings.get("graph") == "auto":
             env["SIM_SHADOW"] = "off"
         for name, on in (("PROGRAM_SMALL", run.small() if small is None else small),
                          ("PROGRAM_RELAXED", run.relaxed() if relaxed is None else relaxed),

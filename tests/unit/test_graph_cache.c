@@ -62,8 +62,8 @@ static void add(uint64_t gram, uintptr_t kernel)
 		unsigned at = listed - 1, same = 0;
 
 		for (unsigned i = 0; i < listed; i++)
-			same += list[i]->gram == gram;
-		while (same >= GSG_CACHE_SAME && list[at]->gram != gram)
+			same += list[i]->place == gram;
+		while (same >= GSG_CACHE_SAME && list[at]->place != gram)
 			at--;
 		assert_ptr_equal(excess, list[at]);
 		remove_at(at);
@@ -98,8 +98,8 @@ static void find(uint64_t gram, uintptr_t kernel)
 	bool rests;
 
 	gsg_fake_launch(&launch, 1, 8, kernel, (uint32_t[]){0}, 1, false);
-	found = gsg_cache_find(&cache, gram, &launch.launch, &rests);
-	while (at < listed && (list[at]->gram != gram || list[at]->nodes[0].launch->shape.function != (void *)kernel))
+	found = gsg_cache_find(&cache, gram, &launch.launch, NULL, &rests);
+	while (at < listed && (list[at]->place != gram || list[at]->nodes[0].launch->shape.function != (void *)kernel))
 		at++;
 	assert_ptr_equal(found, at < listed ? list[at] : NULL);
 	assert_false(rests);
@@ -140,6 +140,61 @@ static void test_list(void **state)
 	gsg_fake_end(&fake);
 }
 
+/* Of those that begin alike: the one that came next before, or else the one with these arguments. */
+static void test_next(void **state)
+{
+	struct gsg_fake_launch launch;
+	bool rests;
+
+	(void)state;
+	gsg_fake_init(&fake);
+	memset(&cache, 0, sizeof(cache));
+	cache.limit_bytes = 1u << 30;
+	for (uint32_t i = 0; i < 3; i++) {
+		add(7, 1);
+		list[0]->execs[0].values[0] = (unsigned char)i;
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		gsg_fake_launch(&launch, 1, 8, 1, (uint32_t[]){i}, 1, false);
+		assert_ptr_equal(gsg_cache_find(&cache, 7, &launch.launch, NULL, &rests), list[2 - i]);
+		for (uint32_t j = 0; j < 3; j++) {
+			list[0]->next = list[j];
+			assert_ptr_equal(gsg_cache_find(&cache, 7, &launch.launch, list[0], &rests), list[j]);
+		}
+	}
+	while (listed != 0)
+		remove_at(0);
+	gsg_fake_end(&fake);
+}
+
+/* What failed is found after all others that begin there. */
+static void test_failed(void **state)
+{
+	struct gsg_fake_launch launch;
+	struct gsg_trace *first, *second;
+	bool rests;
+
+	(void)state;
+	gsg_fake_init(&fake);
+	memset(&cache, 0, sizeof(cache));
+	cache.limit_bytes = 1u << 30;
+	add(7, 1);
+	add(7 + GSG_CACHE_BUCKETS, 1);
+	add(7, 1);
+	gsg_fake_launch(&launch, 1, 8, 1, (uint32_t[]){0}, 1, false);
+	first = gsg_cache_find(&cache, 7, &launch.launch, NULL, &rests);
+	assert_ptr_equal(first, list[0]);
+	gsg_cache_failed(&cache, first);
+	second = gsg_cache_find(&cache, 7, &launch.launch, NULL, &rests);
+	assert_ptr_equal(second, list[2]);
+	gsg_cache_failed(&cache, second);
+	assert_ptr_equal(gsg_cache_find(&cache, 7, &launch.launch, NULL, &rests), first);
+	check();
+	while (listed != 0)
+		remove_at(0);
+	gsg_fake_end(&fake);
+}
+
 /* --- recordings ---------------------------------------------------------------------------------------------------- */
 
 static struct gsg_recording recording;
@@ -162,10 +217,10 @@ static void record(uint32_t period, uint32_t exact, const char *marks, uint32_t 
 		gsg_fake_launch(&launch, 1, 8, 1 + i, (uint32_t[]){i}, 1, mark == 'f');
 		if (mark == 'p')
 			launch.launch.shape.flags |= GSG_SHAPE_PLAIN;
-		if (recording.state == GSG_RECORDING_OFF && gsg_detect_found(&detect, 0))
-			assert_true(gsg_recording_begin(&recording, &detect, exact, has_first, chunk));
+		if (recording.state == GSG_RECORDING_OFF && gsg_watch_found(&detect.outer, 0))
+			assert_true(gsg_recording_begin(&recording, &detect.outer, exact, has_first, chunk));
 		else if (recording.state != GSG_RECORDING_OFF)
-			gsg_recording_take(&recording, &detect, &launch.launch, 100 + i, mark == 'f');
+			gsg_recording_take(&recording, &launch.launch, 100 + i, mark == 'f');
 		assert_true(++count < 100000);
 	} while (recording.state != GSG_RECORDING_DONE);
 }
@@ -174,15 +229,17 @@ static void record(uint32_t period, uint32_t exact, const char *marks, uint32_t 
 static void check_cut(uint32_t chunk, const uint32_t *lengths, uint32_t count)
 {
 	uint32_t start, length, cut = 0, last_end = 0;
-	uint64_t gram, tokens[GSG_DETECT_GRAM];
+	uint64_t found, place;
 
-	while ((length = gsg_recording_cut(&recording, chunk, &start, &gram)) != 0) {
+	while ((length = gsg_recording_cut(&recording, chunk, &start, &found)) != 0) {
 		assert_true(cut < count);
 		assert_int_equal(length, lengths[cut]);
 		assert_true(start >= last_end && start + length <= recording.count);
-		for (uint32_t i = 0; i < GSG_DETECT_GRAM; i++)
-			tokens[i] = recording.tokens[(start + 4 * recording.count - 3 + i) % recording.count];
-		assert_int_equal(gram, gsg_gram(tokens));
+		place = 0;
+		for (uint32_t i = 0; i < GSG_PLACE; i++)
+			place = place * GSG_PLACE_FACTOR +
+				  recording.tokens[(start + 16 * recording.count - GSG_PLACE + 1 + i) % recording.count];
+		assert_int_equal(found, place);
 		last_end = start + length;
 		cut++;
 	}
@@ -228,14 +285,14 @@ static void test_broken(void **state)
 	gsg_fake_launch(&launch, 1, 8, 1, (uint32_t[]){0}, 1, false);
 	for (uint32_t i = 0; i < 40; i++)
 		gsg_detect_push(&detect, 1 + i % 10);
-	assert_true(gsg_recording_begin(&recording, &detect, 0, false, 8));
+	assert_true(gsg_recording_begin(&recording, &detect.outer, 0, false, 8));
 	for (uint32_t i = 0; i < 5; i++) {
 		gsg_detect_push(&detect, 1 + i);
-		gsg_recording_take(&recording, &detect, &launch.launch, 1 + i, false);
+		gsg_recording_take(&recording, &launch.launch, 1 + i, false);
 		assert_int_equal(recording.state, GSG_RECORDING_ON);
 	}
 	gsg_detect_push(&detect, 999);
-	gsg_recording_take(&recording, &detect, &launch.launch, 999, false);
+	gsg_recording_take(&recording, &launch.launch, 999, false);
 	assert_int_equal(recording.state, GSG_RECORDING_OFF);
 }
 
@@ -243,6 +300,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_next),
+		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_broken),
 	};

@@ -50,15 +50,20 @@ static uint64_t run_of(uint32_t at, uint32_t period)
 }
 
 /* Whatever is said of a period is so. */
+static void check_watch(uint32_t at, const struct gsg_watch *watch)
+{
+	if (watch->period == 0)
+		assert_int_equal(watch->run, 0);
+	else
+		assert_true(watch->run <= run_of(at, watch->period));
+}
+
 static void check(uint32_t at)
 {
 	assert_int_equal(detect->count, at + 1);
-	if (detect->period == 0) {
-		assert_int_equal(detect->run, 0);
-		return;
-	}
-	assert_true(detect->run <= run_of(at, detect->period));
 	assert_int_equal(gsg_detect_token(detect, 0), stream[at]);
+	check_watch(at, &detect->outer);
+	check_watch(at, &detect->inner);
 }
 
 /* A stream of pieces, each of which is repeated so often; alphabets of different sizes. */
@@ -103,14 +108,14 @@ static void test_found(void **state)
 
 		for (uint32_t j = 0; j < 777; j++)
 			gsg_detect_push(detect, 1000000 + draw(5));
-		while (!gsg_detect_found(detect, 0) || detect->period != period) {
+		while (!gsg_watch_found(&detect->outer, 0) || detect->outer.period != period) {
 			gsg_detect_push(detect, 2000000 + i * 10000 + count % period);
 			assert_true(++count <= 4 * period + 2 * GSG_DETECT_GRAM);
 		}
 		for (uint32_t j = 0; j < 3 * period; j++, count++) {
 			gsg_detect_push(detect, 2000000 + i * 10000 + count % period);
-			assert_int_equal(detect->period, period);
-			assert_int_equal(gsg_detect_found(detect, 0), j % period == period - 1);
+			assert_int_equal(detect->outer.period, period);
+			assert_int_equal(gsg_watch_found(&detect->outer, 0), j % period == period - 1);
 		}
 	}
 }
@@ -123,10 +128,26 @@ static void test_inner(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 6 * 30; i++) {
 		gsg_detect_push(detect, i % 30 < 20 ? 1 : i % 30);
-		outer = outer || (gsg_detect_found(detect, 32) && detect->period == 30);
-		assert_false(gsg_detect_found(detect, 32) && detect->period != 30);
+		outer = outer || (gsg_watch_found(&detect->outer, 32) && detect->outer.period == 30);
+		assert_false(gsg_watch_found(&detect->outer, 32) && detect->outer.period != 30);
+		assert_false(gsg_watch_found(&detect->inner, 32) && detect->inner.period != 30);
 	}
 	assert_true(outer);
+}
+
+/* A long one inside a much longer one: both are found, the inner one each time. */
+static void test_long_inner(void **state)
+{
+	unsigned outer = 0, inner = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 6 * 1000; i++) {
+		gsg_detect_push(detect, i % 1000 < 600 ? i % 2 : i % 1000);
+		outer += gsg_watch_found(&detect->outer, 32) && detect->outer.period == 1000;
+		inner += detect->inner.period == 2 && detect->inner.run == 64;
+	}
+	assert_int_equal(outer, 3);
+	assert_int_equal(inner, 6);
 }
 
 /* What does not repeat has no period for long. */
@@ -135,11 +156,11 @@ static void test_none(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < TOKENS; i++) {
 		gsg_detect_push(detect, i + 1);
-		assert_false(gsg_detect_found(detect, 0));
+		assert_false(gsg_watch_found(&detect->outer, 0));
 	}
 	for (uint32_t i = 0; i < TOKENS; i++) {
 		gsg_detect_push(detect, draw(3));
-		assert_false(gsg_detect_found(detect, 64));
+		assert_false(gsg_watch_found(&detect->outer, 64) || gsg_watch_found(&detect->inner, 64));
 	}
 }
 
@@ -162,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_true, start, end),
 		cmocka_unit_test_setup_teardown(test_found, start, end),
 		cmocka_unit_test_setup_teardown(test_inner, start, end),
+		cmocka_unit_test_setup_teardown(test_long_inner, start, end),
 		cmocka_unit_test_setup_teardown(test_none, start, end),
 		cmocka_unit_test(test_hash),
 	};

@@ -333,6 +333,21 @@ static void test_limit(void **state)
 	assert_true(replay->stats.evicted > 0);
 }
 
+/* All is forgotten now and then, and found again. */
+static void test_forget(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		launch(1, 8, 1 + i % 2, (uint32_t[]){i}, 1, false);
+		if (i % 1000 == 999)
+			gsg_replay_forget(replay);
+	}
+	settle();
+	check_stats();
+	assert_int_equal(replay->stats.forgotten, 20);
+	assert_true(share() >= 80);
+}
+
 /* Where it does not pay, it rests. */
 static void test_does_not_pay(void **state)
 {
@@ -441,7 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_constant), TEST(test_ping_pong), TEST(test_odd_ping_pong), TEST(test_all_change), TEST(test_steps),
 		TEST(test_short_steps), TEST(test_two_kinds), TEST(test_aperiodic), TEST(test_streams), TEST(test_legacy),
-		TEST(test_between), TEST(test_late), TEST(test_refused), TEST(test_limit), TEST(test_does_not_pay), TEST(test_any),
+		TEST(test_between), TEST(test_late), TEST(test_refused), TEST(test_limit), TEST(test_forget), TEST(test_does_not_pay), TEST(test_any),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
