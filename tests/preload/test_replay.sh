@@ -1,5 +1,5 @@
 #!/bin/bash
-# timeout 300
+# timeout 600
 # graph:auto: launches that are held, patched and made by graphs change nothing that the program sees (H3, H9, H15-H23); and
 # those that repeat are made by graphs. The debug build replays whether it pays or not, so what is made by graphs there does not depend
 # on how fast the machine is.
@@ -58,14 +58,12 @@ run() { # run CASE OPTION..: with the debug build, if there is one, and with the
 for case in "${!names[@]}"; do
 	run "$case" --policy late
 done
-for seed in 1 2; do
-	run changing --policy random --seed $seed
-	run two_kinds --policy starve --seed $seed
-done
+run changing --policy random --seed 1
+run two_kinds --policy starve --seed 2
 names[spin]='0:the host watches mapped memory and makes no call (H19)'
 run spin --policy in-order
 
-for seed in 1 2 3; do
+for seed in 1 2; do
 	# shellcheck disable=SC2086
 	same "a random program, seed $seed" $eager --seed $seed --policy random "$programs/rt_mix" $seed 3000
 	# shellcheck disable=SC2086
