@@ -100,7 +100,7 @@ NEAR = {
     "shim/watch/note.c": ["script preload/kinds", "script preload/events"],
     "shim/watch/": ["script preload/sticky", "script preload/waits"],
     "shim/torch": ["script preload/torch"],
-    "shim/submit": PUT_OFF + ["owed forgets", "owed reused"],
+    "shim/submit": PUT_OFF + ["owed forgets", "owed reused", "owed same"],
     "graph": ["unit graph_queue"] + PUT_OFF,
     "flushes": ["owed flushes"] + PUT_OFF,
     "forgets": ["owed forgets"] + PUT_OFF,

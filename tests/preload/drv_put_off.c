@@ -6,6 +6,8 @@
  *   own          the same of what gpushim itself asks of the driver within a call (H3): what is awaited is in the second word
  *   reused       a handle of a function stands for another one, with other parameters (H18)
  *   extended     launches by cuLaunchKernelEx are put off, too
+ *   same         what sets an attribute to what it is (only where all is put off that may be)
+ *   ends         the program ends with launches put off, and prints how many there were
  *   forgets      the launch after the call is made at once, whatever was known of the like of it (H18)
  *   tells CLASS  the call returns the error of a launch that was put off and refused, once; one run for each
  *   classes      prints those that tell */
@@ -139,6 +141,38 @@ static void extended(void)
 	}
 }
 
+/* An attribute that is set to what it is changes nothing, so that nothing has to come before it. */
+static void same_attribute(void)
+{
+	unsigned long before;
+
+	NEED(by_attribute_again());
+	warm_up("the same attribute");
+	NEED(cuCtxSynchronize());
+	NEED(by_launch());
+	before = atomic_load(&at_once);
+	NEED(by_attribute_again());
+	NEED(by_launch());
+	if (atomic_load(&at_once) != before) {
+		printf("the same attribute: the launch after it was not put off\n");
+		wrong = true;
+	}
+}
+
+/* The program ends without waiting. */
+static void ends(void)
+{
+	unsigned long before;
+
+	warm_up("ends");
+	NEED(cuCtxSynchronize());
+	before = made();
+	atomic_store(&hold, true);
+	for (unsigned i = 0; i < RUN; i++)
+		NEED(by_launch());
+	printf("%lu\n", before + RUN);
+}
+
 static void own(const char *what)
 {
 	struct row row = {what, "", NULL, true, false, false};
@@ -245,6 +279,10 @@ int main(int argc, char **argv)
 	loaded_again = again("sim_fill");
 	NEED(by_attribute_again());
 	loaded_again = again("sim_fill");
+	if (strcmp(what, "same") == 0)
+		same_attribute();
+	if (strcmp(what, "ends") == 0)
+		ends();
 	if (strcmp(what, "extended") == 0)
 		extended();
 	if (strcmp(what, "reused") == 0)

@@ -37,6 +37,9 @@ sim --policy in-order "$programs/drv_put_off" extended
 is 'launches by cuLaunchKernelEx are put off, too' "$status:$(cat "$folder/out")" 0:
 sim --policy in-order "$programs/drv_put_off" reused
 is 'a handle of another function has other parameters (H18)' "$status:$(cat "$folder/out")" 0:
+SIM_CALLS=$folder/calls sim "$programs/drv_put_off" ends
+is 'all of it reaches the driver before the program ends' \
+	"$(awk '/^cuLaunchKernel/ { sum += $2 } END { print sum }' "$folder/calls")" "$(cat "$folder/out")"
 sim "$programs/drv_put_off" forgets
 is 'what was known to succeed is not put off any more (H18)' "$status:$(cat "$folder/out")" 0:
 sim --no-shim "$programs/drv_put_off" classes

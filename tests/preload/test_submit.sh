@@ -64,6 +64,8 @@ if [ -e "$folder/eager/libgpushim.so" ]; then
 		[ "$(eager waits_beside $seed)" = 'errors 0' ] || wrong=$((wrong + 1))
 	done
 	is "$name" $wrong 0
+	is "what sets an attribute to what it is waits for nothing" "$("$TOP/scripts/sim-run" --build "$folder/eager" \
+		"$programs/drv_put_off" same 2>&1 | grep -v '^gpushim: ')" ''
 else
 	skip "$name" 'no debug build of libgpushim.so'
 fi
