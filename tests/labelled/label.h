@@ -4,7 +4,11 @@
  *   normal: KIND in FUNCTION    such a finding is there, and is not called a problem
  *   hazard: KIND in FUNCTION    a hazard of this kind (shim/watch/hazard.h), whose second line is in that function
  *
- * Nothing else may be called a problem or a hazard; test_labelled.py runs and judges them. Time is the simulated
+ *   may: KIND in FUNCTION       may be said or not
+ *
+ * Nothing else may be called a problem or a hazard; test_labelled.py runs and judges them (tests/lib/labels.py). KIND and FUNCTION may
+ * be one of several, `a|b`; `settings: KEY:VALUE` and `policy: NAME` (scripts/sim-run) say how it runs, `finds on a GPU:` what
+ * the simulated device cannot show. blind/ has programs whose labels were written before their author knew the detector. Time is the simulated
  * device's: `busy` gives a stream work for some milliseconds. */
 #ifndef LABEL_H
 #define LABEL_H

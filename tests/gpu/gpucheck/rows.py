@@ -323,10 +323,10 @@ def add(totals, calls):
     return totals
 
 
-def counts_by_cupti(check, command, environment):
+def counts_by_cupti(check, command, environment, shim=False):
     run = check.run(
         command,
-        shim=False,
+        shim=shim,
         environment={
             **environment,
             "CUDA_INJECTION64_PATH": machine.built("gpu", "libcupti_counter.so"),

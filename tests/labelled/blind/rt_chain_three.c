@@ -1,7 +1,9 @@
 /* Three streams in a chain: the last one clears and frees what the first one has used, and no event leads from the first to the
  * last. One event object serves all edges; a wait means what was recorded when it was called. All is in order, and nothing may
- * be said.
+ * be said. The simulated device works in the order of submission here: by its usual policy it works when somebody asks it, and gpushim's
+ * allocator asks, which would count as the time of cudaMallocAsync.
  *
+ * policy: in-order
  * settings: hazards:on */
 #include "tests/labelled/blind/work.h"
 
