@@ -1,4 +1,6 @@
 /* Freeing, and the news by which freed memory becomes idle. Nothing here can fail for lack of anything. */
+#include <stdatomic.h>
+
 #include "allocator/block.h"
 #include "allocator/fence.h"
 #include "allocator/live.h"
@@ -70,7 +72,7 @@ int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stre
 	return error;
 }
 
-int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
+static int free_at(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
 {
 	struct gsa_block_info info;
 	struct gsa_block *block;
@@ -104,6 +106,18 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 	}
 	error = allocator->ops.plain_free(allocator->device, address);
 	gsa_segment_tell(allocator, false, address, info.reserved_bytes);
+	return error;
+}
+
+int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
+{
+	int entered, error;
+
+	if (!atomic_load_explicit(&allocator->exact_ever, memory_order_relaxed))
+		return free_at(allocator, address, stream, ret_block);
+	entered = gsa_plain_enter(&allocator->ops);
+	error = free_at(allocator, address, stream, ret_block);
+	gsa_plain_leave(&allocator->ops, entered);
 	return error;
 }
 

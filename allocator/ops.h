@@ -39,6 +39,12 @@ struct gsa_ops {
 	int (*plain_alloc)(void *device, uint64_t size_bytes, uint64_t *ret_address);
 	int (*plain_free)(void *device, uint64_t address);
 
+	/* Around plain memory on its way between the books and the driver, either way; no lock held. The second gets what
+	 * the first returned; in between no owner ends, or the driver would free what is in no book, and give its address
+	 * to somebody else. Of all devices at once. Both may be NULL. */
+	int (*plain_enter)(void);
+	void (*plain_leave)(int entered);
+
 	/* Fences; no lock held. fence_stream covers one stream, fence_all every stream that can reach the device's
 	 * memory. They return GS_E_FORBIDDEN while a capture forbids recording. fence_stream returns GS_E_NOT_FOUND
 	 * when the stream is gone. fence_poll: 1 done, 0 not yet, negative: cannot be told (treat as not done).

@@ -2,6 +2,7 @@
 #include "allocator/pinned.h"
 
 #include "allocator/pinned_book.h"
+#include "allocator/plain.h"
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 
@@ -180,6 +181,7 @@ static uint64_t trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool pendin
 int gsa_pinned_free(struct gsa_pinned *pinned, uint64_t address)
 {
 	struct pinned_block *block;
+	int entered = gsa_plain_enter(&pinned->ops);
 	int error = GS_OK;
 
 	gsb_lock_acquire(&pinned->lock);
@@ -193,6 +195,7 @@ int gsa_pinned_free(struct gsa_pinned *pinned, uint64_t address)
 		trim(pinned, pinned->limit_bytes, true);
 	}
 	gsb_lock_release(&pinned->lock);
+	gsa_plain_leave(&pinned->ops, entered);
 	return error;
 }
 
@@ -298,11 +301,13 @@ static struct pinned_block *kept_of(struct gsa_pinned *pinned, uint64_t owner)
 void gsa_pinned_owner_ending(struct gsa_pinned *pinned, uint64_t owner)
 {
 	struct pinned_block *block;
+	int entered = gsa_plain_enter(&pinned->ops);
 
 	gsb_lock_acquire(&pinned->lock);
 	while ((block = kept_of(pinned, owner)) != NULL)
 		give_back(pinned, block);
 	gsb_lock_release(&pinned->lock);
+	gsa_plain_leave(&pinned->ops, entered);
 }
 
 void gsa_pinned_owner_gone(struct gsa_pinned *pinned, uint64_t owner)
@@ -322,11 +327,13 @@ void gsa_pinned_owner_gone(struct gsa_pinned *pinned, uint64_t owner)
 uint64_t gsa_pinned_trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool pending_too)
 {
 	uint64_t given_bytes;
+	int entered = gsa_plain_enter(&pinned->ops);
 
 	gsb_lock_acquire(&pinned->lock);
 	fences_gather(pinned);
 	given_bytes = trim(pinned, keep_bytes, pending_too);
 	gsb_lock_release(&pinned->lock);
+	gsa_plain_leave(&pinned->ops, entered);
 	return given_bytes;
 }
 

@@ -1,6 +1,8 @@
 /* See plain.h. */
 #include "allocator/plain.h"
 
+#include <stdatomic.h>
+
 #include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/live.h"
@@ -21,6 +23,8 @@ static int adopt(struct gsa *allocator, const struct gsa_request *request, const
 	if (error != GS_OK)
 		goto give_nodes;
 	*segment = *plain;
+	if (plain->exact)
+		atomic_store_explicit(&allocator->exact_ever, true, memory_order_relaxed);
 	segment->first = block;
 	block->address = plain->address;
 	block->size_bytes = plain->mapped_bytes;
@@ -37,7 +41,7 @@ give_nodes:
 	return error;
 }
 
-int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+static int grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	uint64_t size_bytes = want->size_bytes;
 	struct gsa_segment plain = {.kind = GSA_SEGMENT_PLAIN,
@@ -47,8 +51,6 @@ int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gs
 				    .exact = want->request->plain};
 	int error = GS_OK;
 
-	if (want->request->lasting)
-		return GS_E_FORBIDDEN;
 	gsb_lock_acquire(&allocator->lock);
 	if (gsa_segment_over_limit(allocator, size_bytes))
 		error = GS_E_NO_MEMORY;
@@ -70,6 +72,18 @@ int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gs
 		allocator->ops.plain_free(allocator->device, plain.address);
 	else
 		gsa_segment_tell(allocator, true, plain.address, size_bytes);
+	return error;
+}
+
+int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	int entered, error;
+
+	if (want->request->lasting)
+		return GS_E_FORBIDDEN;
+	entered = gsa_plain_enter(&allocator->ops);
+	error = grow(allocator, want, ret_info);
+	gsa_plain_leave(&allocator->ops, entered);
 	return error;
 }
 
@@ -108,9 +122,14 @@ uint64_t gsa_plain_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
 	uint64_t given_bytes = 0;
 	uint64_t bytes;
+	int entered;
 
-	while ((bytes = trim_once(allocator, keep_bytes)) > 0)
+	do {
+		entered = gsa_plain_enter(&allocator->ops);
+		bytes = trim_once(allocator, keep_bytes);
+		gsa_plain_leave(&allocator->ops, entered);
 		given_bytes += bytes;
+	} while (bytes > 0);
 	return given_bytes;
 }
 

@@ -9,6 +9,18 @@
  * of its own, cached when freed otherwise. GS_E_NO_MEMORY: device or limit are full. */
 int gsa_plain_grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
+/* See plain_enter in ops.h. */
+static inline int gsa_plain_enter(const struct gsa_ops *ops)
+{
+	return ops->plain_enter != NULL ? ops->plain_enter() : 0;
+}
+
+static inline void gsa_plain_leave(const struct gsa_ops *ops, int entered)
+{
+	if (ops->plain_leave != NULL)
+		ops->plain_leave(entered);
+}
+
 /* Takes the segment and its detached block out of the books. ALLOCATOR lock held. */
 void gsa_plain_forget(struct gsa *allocator, struct gsa_block *block);
 

@@ -250,6 +250,7 @@ struct gsa {
 
 	_Alignas(64) struct gsb_lock lock; /* the ALLOCATOR lock; guards the rest */
 
+	_Atomic bool exact_ever; /* some segment was exact */
 	_Alignas(64) bool plain_only; /* virtual memory was refused, or is not wanted: no growth in the arena any more */
 	bool vmm_worked;	 /* something was mapped once */
 	uint64_t incoming_bytes; /* plain memory being asked of the driver */

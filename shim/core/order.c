@@ -26,6 +26,7 @@ static _Atomic bool capture_lost;      /* see gs_order_capture_lost */
 /* Who enters counts itself before it looks for captures and holds; who captures or holds does so before it looks for
  * those inside. So one of them sees the other. */
 static _Atomic unsigned inside_count;
+static _Atomic unsigned memory_count; /* inside gs_order_memory_enter */
 static _Atomic unsigned hold_count;
 
 static _Atomic uint64_t to_host_noted, to_host_settled;
@@ -189,7 +190,27 @@ int gs_order_hold(void)
 
 	atomic_fetch_add(&hold_count, 1);
 	await_zero(&inside_count);
+	await_zero(&memory_count);
 	return cancel;
+}
+
+int gs_order_memory_enter(void)
+{
+	int cancel = gsb_os_cancel_hold();
+
+	for (;;) {
+		atomic_fetch_add(&memory_count, 1);
+		if (atomic_load(&hold_count) == 0)
+			return cancel;
+		atomic_fetch_sub(&memory_count, 1);
+		await_zero(&hold_count);
+	}
+}
+
+void gs_order_memory_leave(int cancel)
+{
+	atomic_fetch_sub(&memory_count, 1);
+	gsb_os_cancel_restore(cancel);
 }
 
 void gs_order_let_go(int cancel)
@@ -267,5 +288,6 @@ void gs_order_reset_locks(void)
 {
 	gsb_lock_reset(&capture_lock);
 	atomic_store(&inside_count, 0);
+	atomic_store(&memory_count, 0);
 	atomic_store(&hold_count, 0);
 }

@@ -24,10 +24,16 @@ void gs_order_context_gone(CUcontext context);
 bool gs_order_enter(int *ret_cancel);
 void gs_order_leave(int cancel);
 
-/* Around the end of a context: keeps all others from gs_order_enter and waits for those inside. Returns what
+/* Around the end of a context: keeps all others from gs_order_enter and gs_order_memory_enter, and waits for those inside. Returns what
  * gs_order_let_go wants; the thread is not cancelled in between. */
 int gs_order_hold(void);
 void gs_order_let_go(int cancel);
+
+/* Between the two memory that dies with its context may be in no book of ours while the driver has it: no context ends
+ * meanwhile. Waits while one does. May wait for the device. Returns what gs_order_memory_leave wants; the thread is not
+ * cancelled in between. */
+int gs_order_memory_enter(void);
+void gs_order_memory_leave(int cancel);
 
 /* Waits until nobody holds: the handle of a context just made may be that of one whose end is being worked on. */
 void gs_order_await(void);

@@ -254,6 +254,16 @@ static CUresult shared_freed(const struct gs_device *device, const struct gsa_bl
 	return result;
 }
 
+/* Whether the address is in a book of ours. The driver gives addresses of a context that has ended to others before it is
+ * out of the books. */
+static bool is_held(uint64_t address)
+{
+	if (!gs_device_holds(address))
+		return false;
+	gs_order_await();
+	return gs_device_holds(address);
+}
+
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
 	struct gsa_block_info block;
@@ -273,7 +283,7 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 			return gs_moment_await((CUcontext)(uintptr_t)block.owner);
 		return CUDA_SUCCESS;
 	}
-	if (dptr != 0 && gs_device_holds(dptr))
+	if (dptr != 0 && is_held(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
 	gs_submit_flush();
 	result = real(dptr);
@@ -303,7 +313,7 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 	device = gs_device_free(address, stream, &block);
 	if (device == NULL) {
 		*ret_result = CUDA_ERROR_INVALID_VALUE;
-		return gs_device_holds(address);
+		return is_held(address);
 	}
 	gs_note_free(device, &block, stream != NULL ? stream->id : 0);
 	*ret_result = block.shared ? shared_freed(device, &block, false) : CUDA_SUCCESS;

@@ -6,7 +6,7 @@
 
 #include "tests/gpu/check.h"
 
-enum { THREADS = 4, ROUNDS = 20, COUNT = 50000 };
+enum { THREADS = 6, ROUNDS = 40, COUNT = 20000 };
 
 static CUdevice device;
 static CUcontext primary;
