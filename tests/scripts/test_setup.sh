@@ -14,10 +14,14 @@ setup() { # setup ARGUMENT..: output in $output, status in $status
 	status=$?
 }
 
+compiler() { # compiler COMMAND: what gcc does with the text of a program; it knows of every library
+	stand_in gcc <<<'case $1 in -print-file-name=*) echo "/lib/${1#*=}" && exit ;; esac; '"$1"
+}
+
 for command in cat mktemp rm grep sh mkdir; do
 	ln -s "$(command -v $command)" "$tools/$command"
 done
-stand_in gcc <<<'exit 0'
+compiler 'exit 0'
 stand_in make <<<'exit 0'
 stand_in python3 <<<'exit 0'
 stand_in node <<<'exit 0'
@@ -31,13 +35,17 @@ is 'all there: nothing is said' "$status:$output" '0:'
 setup --tests
 is 'all there for tests too' "$status:$output" '0:'
 
-stand_in gcc <<<'! grep -q -e cJSON -e cmocka'
+compiler '! grep -q -e cJSON -e cmocka'
 setup
 is 'not root: one line that says what to install' "$status:$output" \
 	'1:gpushim: run this first: sudo apt-get install -y libcjson-dev'
 setup --tests
 is 'the packages of the tests only with --tests' "$status:$output" \
 	'1:gpushim: run this first: sudo apt-get install -y libcjson-dev libcmocka-dev'
+stand_in gcc <<<'case $1 in -print-file-name=*) echo "${1#*=}" ;; esac'
+setup --tests
+is 'a library that is not there is named as it was asked for' "$status:$output" \
+	'1:gpushim: run this first: sudo apt-get install -y libjemalloc2 libtcmalloc-minimal4'
 rm "$tools/gcc" "$tools/make"
 setup
 is 'a bare machine' "$status:$output" \
@@ -45,7 +53,7 @@ is 'a bare machine' "$status:$output" \
 ok 'apt-get was not called' test ! -e "$tools/calls"
 
 stand_in id <<<'echo 0'
-stand_in gcc <<<'! grep -q -e cJSON'
+compiler '! grep -q -e cJSON'
 stand_in make <<<'exit 0'
 setup --tests
 is 'root: says what it installs' "$status:$output" '0:gpushim: installing libcjson-dev'
