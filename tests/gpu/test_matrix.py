@@ -66,6 +66,10 @@ def holds_under_every_setting(name):
     assert all(cell["verdict"] == "same" and cell["findings"] >= 0 for cell in more["cells"].values()), more
 
 
+def the_driver_holds_under_every_setting():
+    holds_under_every_setting("contexts")
+
+
 def the_runtime_holds_under_every_setting():
     holds_under_every_setting("copies")
 
@@ -102,6 +106,12 @@ def a_hang_turns_a_cell_red():
     result, verdict, text = verdict_of(program, CORRUPT, "hang")
     assert (result, verdict) == ("FAIL", "hangs"), text
     assert "took more than" in text, text
+
+
+def a_process_that_went_into_another_session_is_killed_too():
+    with checking() as check:
+        run = check.run(["sh", "-c", "setsid sleep 61 & echo $!; wait"], shim=False, limit_s=1, good=None)
+    assert run.status is None and int(run.output) not in machine.processes_of(int(run.output)), run.output
 
 
 def a_library_that_was_not_in_it_turns_a_cell_red():
@@ -253,8 +263,10 @@ def the_table_goes_between_the_marks_of_the_readme():
 
 TESTS = [
     the_runtime_holds_under_every_setting,
+    the_driver_holds_under_every_setting,
     every_way_to_break_a_program_turns_a_cell_red,
     a_hang_turns_a_cell_red,
+    a_process_that_went_into_another_session_is_killed_too,
     a_library_that_was_not_in_it_turns_a_cell_red,
     a_program_that_must_not_see_gpushim_sees_it,
     a_program_that_is_never_the_same_proves_nothing,

@@ -1,4 +1,4 @@
-"""An extension in C++, compiled by the first run and loaded by the others; it allocates on a stream of its own."""
+"""An extension in C++, compiled by the first run and loaded by the others."""
 
 import shutil
 

@@ -1,9 +1,9 @@
-"""PyTorch's own recording of allocations, with stacks, and its snapshot."""
+"""PyTorch's own recording of allocations, with Python stacks, and its snapshot."""
 
 import common
 
 torch = common.need_torch()
-torch.cuda.memory._record_memory_history(max_entries=10000)
+torch.cuda.memory._record_memory_history(max_entries=10000, stacks="python")
 model = common.perceptron(torch)
 losses = common.steps(common.training(torch, model, (64, 512)), 5)
 snapshot = torch.cuda.memory._snapshot()

@@ -11,8 +11,9 @@ import common
 
 torch = common.need_torch(deterministic=False)
 package = common.need("sentence_transformers")
-tokenizers = common.need("tokenizers")
+common.need("tokenizers")
 import numpy
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 
 def find_class(name):
@@ -26,8 +27,8 @@ def find_class(name):
 
 
 WORDS = ["[UNK]"] + [f"word{number}" for number in range(500)]
-tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
 weights = numpy.random.default_rng(0).standard_normal((len(WORDS), 384)).astype(numpy.float32)
 words = find_class("StaticEmbedding")(tokenizer, embedding_weights=weights)
 model = package.SentenceTransformer(modules=[words], device="cuda")

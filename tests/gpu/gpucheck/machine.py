@@ -189,19 +189,31 @@ class Sampler:
         return most - base
 
 
-def processes_of(session):
-    """Number -> command of the processes of a session, those that only wait to be buried left out."""
-    found = {}
+def processes_of(first):
+    """Number -> command of a process that leads a session, those of its session and those that descend from it; those
+    that only wait to be buried are left out."""
+    found, parents = {}, {}
     for number in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
                 name, _, fields = file.read().partition("(")[2].rpartition(") ")
         except OSError:
             continue
-        state, _, _, its_session = fields.split()[:4]
-        if int(its_session) == session and state not in "ZX":
-            found[int(number)] = name
-    return found
+        state, parent, _, session = fields.split()[:4]
+        if state not in "ZX":
+            parents[int(number)] = int(parent)
+            found[int(number)] = (name, int(session) == first)
+
+    def belongs(number):
+        return number in found and (number == first or found[number][1] or belongs(parents[number]))
+
+    return {number: name for number, (name, _) in found.items() if belongs(number)}
+
+
+def kill_all(numbers):
+    for number in numbers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 class Run:
@@ -222,7 +234,7 @@ class Run:
                 self.status = process.wait(0 if sampler else limit_s)
             except subprocess.TimeoutExpired:
                 self.status = None
-                os.killpg(process.pid, signal.SIGKILL)
+                kill_all(processes_of(process.pid))
                 process.wait()
             self.seconds = time.monotonic() - start
             self.left = self.bury(process.pid)
@@ -236,9 +248,7 @@ class Run:
         while processes_of(session) and time.monotonic() < end:
             time.sleep(0.05)
         left = processes_of(session)
-        for number in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+        kill_all(left)
         return sorted(left.values())
 
     def problem(self):

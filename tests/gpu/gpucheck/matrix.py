@@ -40,9 +40,10 @@ ABSENT_STATUS = 77
 
 class Program:
     """A row of the matrix. own_folders: variables that name a folder which all runs of the program share (caches of
-    compilers); seen: whether a run under the shim leaves a snapshot; status: how it ends without the shim."""
+    compilers); seconds: of one run, roughly; seen: whether a run under the shim leaves a snapshot; status: how it ends
+    without the shim."""
 
-    def __init__(self, name, title, command, limit_s=90, seconds=30, environment=None, own_folders=(), gpus=1, seen=True, status=0):
+    def __init__(self, name, title, command, limit_s=90, seconds=9, environment=None, own_folders=(), gpus=1, seen=True, status=0):
         self.name = name
         self.title = title
         self.command = command

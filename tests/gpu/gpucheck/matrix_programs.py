@@ -25,19 +25,19 @@ def python(name, title, script=None, words=(), **named):
 def ranks(name, title, count, **named):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
     script = os.path.join(FOLDER, name.replace("-", "_") + ".py")
-    add(name, title, [*launcher, script], limit_s=120, seconds=60, **named)
+    add(name, title, [*launcher, script], limit_s=120, seconds=14, **named)
 
 
 def native(name, title, *path, words=(), **named):
     """build/gpu/compat/NAME, or another program in build/gpu."""
     program = machine.built("gpu", *(path or ("compat", name)))
-    named = {"seconds": 6, "limit_s": 60, "environment": machine.libraries_found(), **named}
+    named = {"seconds": 2, "limit_s": 60, "environment": machine.libraries_found(), **named}
     add(name, title, [program, *words], **named)
 
 
 def launched(name, title, words, script=None, **named):
     """A shell script of compat, NAME.sh or another; it gets the words."""
-    named = {"seconds": 12, "limit_s": 90, "environment": machine.libraries_found(), **named}
+    named = {"seconds": 4, "limit_s": 90, "environment": machine.libraries_found(), **named}
     add(name, title, ["bash", os.path.join(FOLDER, (script or name) + ".sh"), *words], **named)
 
 
@@ -46,16 +46,16 @@ STATIC, SHARED = machine.built("gpu", "vec_static"), machine.built("gpu", "vec_s
 # --- PyTorch ------------------------------------------------------------------------------------------------------
 
 python("eager-training", "PyTorch, eager training", timed=True)
-python("amp-fp16", "autocast and GradScaler, fp16", timed=True)
+python("amp-fp16", "autocast and GradScaler, fp16")
 python("fp8", "FP8 (`torch._scaled_mm`)")
-python("checkpointing", "activation checkpointing", timed=True)
+python("checkpointing", "activation checkpointing")
 python("dataloader", "DataLoader with workers and pinned memory")
-python("compile-default", "`torch.compile`", limit_s=180, seconds=90, own_folders=COMPILER_CACHES)
-python("compile-reduce-overhead", "`torch.compile`, reduce-overhead", limit_s=180, seconds=90, own_folders=COMPILER_CACHES)
+python("compile-default", "`torch.compile`", limit_s=180, seconds=25, own_folders=COMPILER_CACHES)
+python("compile-reduce-overhead", "`torch.compile`, reduce-overhead", limit_s=180, seconds=25, own_folders=COMPILER_CACHES)
 python("cuda-graph", "`torch.cuda.CUDAGraph`", timed=True)
 python("graphed-callables", "`make_graphed_callables`")
-python("cpp-extension", "custom C++ extension", limit_s=240, seconds=90, own_folders=("TORCH_EXTENSIONS_DIR",))
-python("tensors-to-processes", "`torch.multiprocessing`, CUDA tensors", seconds=50)
+python("cpp-extension", "custom C++ extension", limit_s=240, seconds=20, own_folders=("TORCH_EXTENSIONS_DIR",))
+python("tensors-to-processes", "`torch.multiprocessing`, CUDA tensors", seconds=15)
 ranks("ddp", "DDP, two GPUs", 2, gpus=2)
 ranks("fsdp", "FSDP, two GPUs", 2, gpus=2)
 ranks("point-to-point", "`torch.distributed`, point to point", 2, gpus=2)
@@ -73,8 +73,8 @@ python("memory-history", "`_record_memory_history`")
 python("memory-figures", "`memory_stats`, `mem_get_info`, `empty_cache`, memory fraction")
 python("streams", "side streams, `record_stream`, events", script="compat/side_streams.py")
 python("generate-dynamic", "transformers `generate`, dynamic cache", timed=True)
-python("generate-static", "transformers `generate`, static cache", limit_s=240, seconds=120, own_folders=COMPILER_CACHES)
-python("sentence-transformers", "sentence-transformers", script="compat/sentence_embeddings.py", seconds=40)
+python("generate-static", "transformers `generate`, static cache", limit_s=240, seconds=40, own_folders=COMPILER_CACHES)
+python("sentence-transformers", "sentence-transformers", script="compat/sentence_embeddings.py", seconds=12)
 python("torchvision-sizes", "torchvision training, several resolutions", timed=True)
 python("pyg", "PyTorch Geometric")
 python("triton", "Triton", script="triton_kernel.py", own_folders=("TRITON_CACHE_DIR",))
@@ -110,9 +110,9 @@ launched("processes", "several processes on one GPU", [STATIC, SHARED, machine.b
 
 # --- tools --------------------------------------------------------------------------------------------------------
 
-launched("compute-sanitizer", "compute-sanitizer", [SHARED], limit_s=180, seconds=30)
-launched("cuda-gdb", "cuda-gdb, attached", [machine.built("gpu", "compat", "linger")], seconds=30)
-launched("ncu", "Nsight Compute", [SHARED], limit_s=180, seconds=40)
+launched("compute-sanitizer", "compute-sanitizer", [SHARED], limit_s=180, seconds=15)
+launched("cuda-gdb", "cuda-gdb, attached", [machine.built("gpu", "compat", "linger")], seconds=10)
+launched("ncu", "Nsight Compute", [SHARED], limit_s=180, seconds=20)
 launched("jemalloc", "jemalloc, before and after", ["libjemalloc.so.2", SHARED], script="beside")
 launched("tcmalloc", "tcmalloc, before and after", ["libtcmalloc_minimal.so.4", SHARED], script="beside")
 OTHER = machine.built("tests", "preload", "lib_tool_malloc.so")
