@@ -119,7 +119,7 @@ static bool takes_files(const struct gsr_command *command)
 	return strstr(command->words_text, "FILE") != NULL || strchr(command->words_text, ' ') != NULL;
 }
 
-/* In single quotes; none of our texts has one. */
+/* In single quotes; no name has one. */
 static void options_print(const struct gsr_command *command)
 {
 	for (unsigned id = 0; id < GSR_OPTION_COUNT; id++)
@@ -182,11 +182,23 @@ static void bash_print(void)
 	     "complete -o filenames -F _gpushim_report gpushim-report");
 }
 
-/* Texts of zsh's lists: colons and brackets mean something there. */
+/* Texts of zsh's lists, in single quotes: colons and brackets mean something there. */
 static void zsh_text_print(const char *text)
 {
 	for (; *text != '\0'; text++)
-		printf("%s%c", strchr(":[]", *text) != NULL ? "\\" : "", *text);
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			printf("%s%c", strchr(":[]\\", *text) != NULL ? "\\" : "", *text);
+}
+
+/* In single quotes of fish. */
+static void fish_text_print(const char *text)
+{
+	putchar('\'');
+	for (; *text != '\0'; text++)
+		printf("%s%c", strchr("'\\", *text) != NULL ? "\\" : "", *text);
+	putchar('\'');
 }
 
 static void zsh_option_print(const struct gsr_option *option)
@@ -251,7 +263,9 @@ static void fish_print(void)
 	for (unsigned i = 0; i < gsr_command_count; i++) {
 		const struct gsr_command *command = &gsr_command_table[i];
 
-		printf("complete -c gpushim-report -n __fish_use_subcommand -a %s -d '%s'\n", command->name, command->line);
+		printf("complete -c gpushim-report -n __fish_use_subcommand -a %s -d ", command->name);
+		fish_text_print(command->line);
+		puts("");
 		if (words_of(command) != NULL) {
 			printf("complete -c gpushim-report -n '__fish_seen_subcommand_from %s' -a '", command->name);
 			list_print(words_of(command));
@@ -279,7 +293,9 @@ static void fish_print(void)
 		} else if (option->argument != NULL) {
 			fputs(is_plain(option->argument) ? " -x" : " -r", stdout);
 		}
-		printf(" -d '%s'\n", option->line);
+		fputs(" -d ", stdout);
+		fish_text_print(option->line);
+		puts("");
 	}
 }
 

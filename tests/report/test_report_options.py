@@ -70,11 +70,15 @@ for command in commands:
         tap.ok((status, out, err) == (2, "", "gpushim-report: %s: %s\n" % (name, wanted)) and not glob.glob(tap.path_of("bad.out*")),
                "%s of %s" % (command, name), err)
 
-# Completion: each shell's own parser reads it, where that shell is here.
+# Completion: each shell's own parser reads it, where that shell is here; elsewhere every quote of a line has its partner.
+QUOTED = {"bash": r"'[^'\n]*'", "zsh": r"'[^'\n]*'", "fish": r"'(?:[^'\\\n]|\\.)*'"}
 for shell in "bash", "zsh", "fish":
     status, script, err = tap.report("completion", shell)
     tap.equal((status, err, [command for command in commands if command not in script]), (0, "", []),
               "completion %s knows all commands" % shell)
+    bare = [re.sub(r"\\'" if shell == "zsh" else "$^", "", re.sub(QUOTED[shell], "", line)) for line in script.splitlines()
+            if not line.startswith("#")]
+    tap.equal([line for line in bare if "'" in line], [], "completion %s: quotes come in pairs" % shell)
     if shutil.which(shell) is None:
         print("# %s is not here to read it" % shell)
         continue
