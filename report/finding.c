@@ -113,11 +113,22 @@ static enum gsr_finding_kind kind_of(const struct gsr_model *model, struct gsr_p
 	return GSR_FINDING_OTHER;
 }
 
+/* Whether a list of names, joined by ", ", has this one: cuStreamSynchronize is not in cuStreamSynchronize_ptsz. */
+static bool is_listed(const char *names, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = names; (at = strstr(at, name)) != NULL; at++)
+		if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+			return true;
+	return false;
+}
+
 static void function_add(char **functions, const char *name)
 {
 	size_t length = *functions == NULL ? 0 : strlen(*functions);
 
-	if (length > 0 && strstr(*functions, name) != NULL)
+	if (length > 0 && is_listed(*functions, name))
 		return;
 	*functions = or_end(realloc(*functions, length + strlen(name) + 3));
 	strcpy(*functions + length, length > 0 ? ", " : "");
@@ -270,7 +281,7 @@ static void finding_make(const struct gsr_model *model, struct gsr_places *place
 			   finding->kind == GSR_FINDING_EVENT;
 	finding->problem = gsr_finding_texts[finding->kind].problem && in_loop(model, row, count, launches) &&
 			   (!loads(finding->kind) || late(model, row, count, launches)) &&
-			   !finding->clear && !finding->timely &&
+			   !finding->clear && !finding->timely && finding->calls > 0 &&
 			   (finding->host_ns - finding->clear_ns) / finding->calls >= PRICE_NS;
 }
 

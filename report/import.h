@@ -20,7 +20,4 @@ struct gsr_tally {
 void gsr_tally_add(struct gsr_tally *tally, uint64_t size_bytes);
 void gsr_tally_take(struct gsr_tally *tally, uint64_t size_bytes);
 
-/* Counts in a model are at most this. */
-#define GSR_COUNT_MAX ((uint64_t)1 << 53)
-
 #endif

@@ -214,7 +214,7 @@ static bool type_fits(const cJSON *item, enum gs_snap_type type)
 		/* fall through */
 	case GS_SNAP_TYPE_COUNT:
 	case GS_SNAP_TYPE_COUNT_LATER:
-		return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= 9007199254740992.0;
+		return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= (double)GSR_COUNT_MAX;
 	case GS_SNAP_TYPE_DECIMAL:
 		return text != NULL && text[0] != '\0' && text[strspn(text, "0123456789")] == '\0' &&
 		       strlen(text) <= 20;

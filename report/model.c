@@ -50,7 +50,9 @@ uint64_t gsr_count(const cJSON *object, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
 
-	return cJSON_IsNumber(item) ? (uint64_t)item->valuedouble : 0;
+	return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= (double)GSR_COUNT_MAX
+		       ? (uint64_t)item->valuedouble
+		       : 0;
 }
 
 const char *gsr_text(const cJSON *object, const char *key)

@@ -13,6 +13,9 @@
 
 #include "report/schema.h"
 
+/* Counts are at most this, which JSON holds exactly. */
+#define GSR_COUNT_MAX ((uint64_t)1 << 53)
+
 struct gsr_texts {
 	char *bytes; /* holds the texts */
 	const char **text;
@@ -57,7 +60,7 @@ const char *gsr_string(const struct gsr_model *model, uint64_t string);
 /* File of a native frame's module; "" when it is unknown. */
 const char *gsr_module_path(const struct gsr_model *model, uint64_t frame);
 
-/* Keys of objects whose type was checked on loading: a count, 0 where it is null; a text. */
+/* Keys of objects, most of which were checked on loading: a count, 0 where it is null or none; a text. */
 uint64_t gsr_count(const cJSON *object, const char *key);
 const char *gsr_text(const cJSON *object, const char *key);
 uint64_t gsr_decimal(const cJSON *object, const char *key);

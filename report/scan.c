@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/model.h"
 #include "shim/base/err.h"
 #include "shim/base/text.h"
 
-#define COUNT_LIMIT (1ull << 53)
 #define NUMBER_CHARS 40
 
 void gsr_scan_init(struct gsr_scan *scan, const char *text, size_t length)
@@ -118,7 +118,7 @@ static int digits(struct gsr_scan *scan, uint64_t *ret_value)
 		return unexpected(scan, "a whole number");
 	while (is_digit(scan)) {
 		value = value * 10 + (uint64_t)(*scan->at++ - '0');
-		if (value > COUNT_LIMIT)
+		if (value > GSR_COUNT_MAX)
 			return gsr_scan_fail_at(scan, from, "a number is too large");
 	}
 	if (*from == '0' && scan->at - from > 1)

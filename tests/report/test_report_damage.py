@@ -15,6 +15,8 @@ GOOD = tap.snapshot("torch", 32)
 with open(GOOD, "rb") as file:
     BYTES = file.read()
 SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
+with open(os.path.join(tap.TOP, "report/schema.h"), encoding="utf-8") as file:
+    SCHEMA = file.read()
 LINE = re.compile(r"\Agpushim-report: [^\n]+\n\Z")
 
 
@@ -113,6 +115,41 @@ for name, edit, wanted in (("no stacks at all", emptied, "(no stack)"), ("native
     status, out, err = tap.report("top", "--what=block", "--group=stack", "input.json")
     tap.ok(status == 0 and not err and wanted in out, "%s can be read" % name, out + err)
 
+
+
+# Figures that no program leaves behind: nothing counted, or as much as there can be.
+COUNTS = {table: [key for key, kind in re.findall(r"X\(%s, (\w+), (COUNT|HEX|SIGNED)," % table, SCHEMA)] for table in
+          ("segments", "blocks", "live", "events", "launches", "waits", "kernels", "steps", "loops", "crossings")}
+COMMANDS = [words.split() for words in (
+    "summary", "top -g size", "top -g stream", "leaks", "frag", "timeline", "timeline --svg", "sync -n 0", "launch -n 0", "merge", "html -o -",
+    "check -l findings<=0 -l leaks<=0 -l waits<=1% -l peak<=1% -l held<=5%", "export prometheus", "export heaptrack", "export chrome",
+    "export rows", "export rmm-csv", "export memory_viz-json", "export speedscope")]
+
+
+def waits_of_nothing(data):
+    waits = data["waits"]
+    for key, value in ("calls", 0), ("apart", 9), ("last_launch", 1 << 40), ("host_ns", 10**9), ("class", waits["class_names"].index("sync")):
+        waits[key] = [value] * len(waits["stack"])
+    waits["stack"] = [2] * len(waits["stack"])
+
+
+def extreme(data):
+    for _ in range(generator.choice((1, 3, 30))):
+        table = generator.choice(list(COUNTS))
+        column = data[table][generator.choice(COUNTS[table])]
+        value = generator.choice(("0", "f" * 16) if column and isinstance(column[0], str) else (0, 1, 1 << 53))
+        column[:] = [value if generator.random() < 0.7 else cell for cell in column]
+
+
+generator = random.Random(SEED)
+wrong = []
+for round_ in range(40):
+    put("input.json", edited(extreme if round_ else waits_of_nothing))
+    for command in generator.sample(COMMANDS, 3) if round_ else COMMANDS:
+        status, out, err = tap.report(*command, "input.json")
+        if status not in (0, 1) or not out or err:
+            wrong.append((round_, command, status, err[:300]))
+tap.equal(wrong, [], "figures without sense, seed %d" % SEED)
 
 # Truncated anywhere; a byte changed anywhere.
 def survives(name, inputs):
