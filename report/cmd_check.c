@@ -88,7 +88,7 @@ static bool measure_torch_cache(const struct measuring *measuring, double *ret_v
 static bool measure_host(const struct measuring *measuring, double *ret_value)
 {
 	*ret_value = (double)gsr_live_total(measuring->model, "host", GS_KEY(live_totals, peak_bytes));
-	return true;
+	return gsr_is_own(measuring->model) || *ret_value > 0;
 }
 
 static bool measure_leaks(const struct measuring *measuring, double *ret_value)
@@ -103,20 +103,32 @@ static bool measure_leaks(const struct measuring *measuring, double *ret_value)
 	return known;
 }
 
+/* Counted by gpushim, or as many as the history holds. */
 static bool measure_out_of_memory(const struct measuring *measuring, double *ret_value)
 {
+	const struct gsr_model *model = measuring->model;
+	size_t failed = gsr_name_find(&GSR_TABLE(model, events)->names[GS_SNAP_events_type], "oom");
+	bool known = gsr_history_complete(model);
+	uint64_t counted = 0, seen = 0;
 	const cJSON *device;
 
-	*ret_value = 0;
-	cJSON_ArrayForEach(device, measuring->model->devices) *ret_value +=
-	    (double)gsr_count(cJSON_GetObjectItemCaseSensitive(device, GS_KEY(devices, counters)), "out_of_memory");
-	return true;
+	cJSON_ArrayForEach(device, model->devices)
+	{
+		const cJSON *counters = cJSON_GetObjectItemCaseSensitive(device, GS_KEY(devices, counters));
+
+		known |= cJSON_HasObjectItem(counters, "out_of_memory") != 0;
+		counted += gsr_count(counters, "out_of_memory");
+	}
+	for (size_t row = 0; row < GSR_ROWS(model, events); row++)
+		seen += GSR_CELL(model, events, type, row) == failed;
+	*ret_value = (double)(seen > counted ? seen : counted);
+	return known || *ret_value > 0;
 }
 
 static bool measure_errors(const struct measuring *measuring, double *ret_value)
 {
 	*ret_value = cJSON_GetArraySize(measuring->model->errors);
-	return true;
+	return gsr_is_own(measuring->model);
 }
 
 static bool measure_waits(const struct measuring *measuring, double *ret_value)
@@ -124,7 +136,7 @@ static bool measure_waits(const struct measuring *measuring, double *ret_value)
 	*ret_value = 0;
 	for (size_t row = 0; row < GSR_ROWS(measuring->model, waits); row++)
 		*ret_value += (double)GSR_CELL(measuring->model, waits, host_ns, row);
-	return true;
+	return gsr_is_watched(measuring->model);
 }
 
 static bool measure_findings(const struct measuring *measuring, double *ret_value)
@@ -136,7 +148,7 @@ static bool measure_findings(const struct measuring *measuring, double *ret_valu
 	for (size_t i = 0; i < findings.count; i++)
 		*ret_value += findings.findings[i].problem;
 	gsr_findings_drop(&findings);
-	return true;
+	return gsr_is_watched(measuring->model);
 }
 
 static bool measure_launch_time(const struct measuring *measuring, double *ret_value)
@@ -144,7 +156,7 @@ static bool measure_launch_time(const struct measuring *measuring, double *ret_v
 	*ret_value = 0;
 	for (size_t row = 0; row < GSR_ROWS(measuring->model, kernels); row++)
 		*ret_value += (double)GSR_CELL(measuring->model, kernels, host_ns, row);
-	return true;
+	return gsr_is_watched(measuring->model);
 }
 
 static const struct metric {

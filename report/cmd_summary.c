@@ -8,6 +8,7 @@
 #include "report/finding.h"
 #include "report/steps.h"
 #include "report/torch.h"
+#include "report/view.h"
 
 static void process_print(const struct gsr_model *model)
 {
@@ -384,9 +385,11 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 		totals_print(model);
 		purposes_print(&purposes);
 		if (usage.count > 0) {
+			char what[GSR_CELL_BYTES];
+
 			gsr_line("%s", "");
 			gsr_heading("Most memory %s: %s", options.order == GSR_ORDER_PEAK ? "at the peak" : "alive",
-				    torch.seen ? "tensors" : "blocks");
+				    given->sorts != 0 ? gsr_sorts_text(given->sorts, what) : torch.seen ? "tensors" : "blocks");
 			gsr_usage_print(places, model, &usage, &options);
 		}
 		gsr_steps_line(model, places);

@@ -74,10 +74,25 @@ uint64_t gsr_gauge(const cJSON *device, const char *name, const char *when)
 	return gsr_count(cJSON_GetObjectItemCaseSensitive(gauges, name), when);
 }
 
+/* What the program ran with; NULL where the snapshot does not say. */
+static const cJSON *setting(const struct gsr_model *model, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(model->meta, GS_KEY(meta, settings)), key);
+}
+
+bool gsr_is_own(const struct gsr_model *model)
+{
+	return setting(model, "watch") != NULL;
+}
+
+bool gsr_is_watched(const struct gsr_model *model)
+{
+	return cJSON_IsTrue(setting(model, "watch"));
+}
+
 bool gsr_history_kept(const struct gsr_model *model)
 {
-	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(model->meta, GS_KEY(meta, settings));
-	const cJSON *history = cJSON_GetObjectItemCaseSensitive(settings, "history");
+	const cJSON *history = setting(model, "history");
 
 	return !cJSON_IsNumber(history) || history->valuedouble > 0;
 }

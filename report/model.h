@@ -72,6 +72,11 @@ uint64_t gsr_gauge(const cJSON *device, const char *name, const char *when);
 bool gsr_history_kept(const struct gsr_model *model);
 bool gsr_history_complete(const struct gsr_model *model);
 
+/* Whether gpushim wrote it: not where it was made of another tool's file, or of a ring file. And whether it watched waits and
+ * launches: not with watch:off. */
+bool gsr_is_own(const struct gsr_model *model);
+bool gsr_is_watched(const struct gsr_model *model);
+
 /* Sum of a key of live_totals over the devices, for one class. */
 uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key);
 

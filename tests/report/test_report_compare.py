@@ -88,6 +88,25 @@ for limit, state in (("live>=1B", "broken"), ("live<=0", "kept"), ("errors<=0", 
 name = os.path.basename(tap.snapshot("blocks", 0))
 tap.equal([row["state"] for row in read("check", "-l", "peak<=1%", "-l", "leaks<=0", name, status=1)["limits"]], ["unknown"] * 2,
           "what is not known breaks a limit")
+# Nor does what nobody watched open a gate: with watch:off, or in a file of another tool.
+with open(tap.path_of(name), encoding="utf-8") as file:
+    snapshot = json.load(file)
+for setting, unknown in (False, 3), (True, 0):
+    snapshot["meta"]["settings"]["watch"] = setting
+    with open(tap.path_of("watch.json"), "w", encoding="utf-8") as file:
+        json.dump(snapshot, file)
+    limits = [word for limit in ("waits<=100%", "findings<9", "launch_time<=100%", "errors<9", "host<=1TiB", "out_of_memory<9") for word in
+              ("-l", limit)]
+    states = [row["state"] for row in read("check", *limits, "watch.json", status=unknown > 0)["limits"]]
+    tap.equal(states, ["unknown"] * unknown + ["kept"] * (6 - unknown), "watch:%s: what is known" % setting)
+with open(tap.path_of("log.csv"), "w") as file:
+    file.write("Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.1,allocate,0x100,8,0\n1,10:00:00.2,allocate failure,0x0,9,0\n")
+states = [row["state"] for row in read("check", *limits, "log.csv", status=1)["limits"]]
+tap.equal(states, ["unknown"] * 5 + ["kept"], "a log of RMM's: what is known")
+tap.equal(read("check", "-l", "out_of_memory<=0", "log.csv", status=1)["limits"][0]["state"], "broken", "and that memory ran out")
+for options, wanted in ((), "tensors"), (("-w", "block"), "block"), (("-w", "tensor+host"), "tensor, host"):
+    out = tap.report("summary", *options, tap.snapshot("torch", 32))[1]
+    tap.ok("\nMost memory alive: %s\n" % wanted in out, "summary %s says of what it speaks" % " ".join(options), out)
 for limit, wanted in (("size<1", "there is no such figure"), ("peak", "a limit is:"), ("peak<=many", "this is no value"),
                       ("leaks<=5%", "no part of anything"), ("waits<5", "in seconds or as a share"), ("", "there is no such figure")):
     got, out, err = tap.report("check", "-l", limit, "mix.json")
