@@ -187,14 +187,15 @@ static bool outer_same(const struct gs_python_layout *layout, const struct gs_py
 		       uint32_t level)
 {
 	for (; frame != NULL; frame = gs_python_pointer(frame, layout->frame_previous)) {
-		const struct gs_python_level *was = &last->levels[level];
+		const struct gs_python_level *was;
 		struct gs_python_link link;
 
-		if (level == UINT32_MAX || frame != was->frame) {
+		if (level == UINT32_MAX || frame != last->levels[level].frame) {
 			if (frame_hidden(layout, frame))
 				continue;
 			return false;
 		}
+		was = &last->levels[level];
 		link = frame_link(layout, frame);
 		if (!link_same(&link, &was->link) || !level_holds(layout, was))
 			return false;

@@ -54,7 +54,7 @@ UNITS = {
     "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
                    "watch_hazard"],
     "shim/submit": ["graph_queue"],
-    "graph": ["graph_queue"],
+    "graph": ["graph_queue", "graph_cache", "graph_detect", "graph_replay", "graph_trace"],
     "shim/stack": ["stack_intern"],
 }
 # What must not differ where launches are put off.
@@ -101,7 +101,7 @@ NEAR = {
     "shim/watch/": ["script preload/sticky", "script preload/waits"],
     "shim/torch": ["script preload/torch"],
     "shim/submit": PUT_OFF + ["owed forgets", "owed reused", "owed same"],
-    "graph": ["unit graph_queue"] + PUT_OFF,
+    "graph": ["unit graph_" + unit for unit in ("queue", "cache", "detect", "replay", "trace")] + PUT_OFF,
     "flushes": ["owed flushes"] + PUT_OFF,
     "forgets": ["owed forgets"] + PUT_OFF,
     "tells": ["script preload/classes"] + PUT_OFF,
