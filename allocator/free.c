@@ -9,6 +9,7 @@
 #include "allocator/share.h"
 #include "allocator/stitch.h"
 #include "allocator/tag.h"
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
 
 /* Memory that will not be used again where it was freed: others need a fence, and one recorded now is done sooner than
@@ -39,6 +40,7 @@ static bool ran_ahead(const struct gsa *allocator)
 {
 	uint64_t allowed_bytes = allocator->stats.rounded_bytes.now / GSA_AHEAD_SHARE;
 
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	if (allowed_bytes < GSA_AHEAD_BYTES)
 		allowed_bytes = GSA_AHEAD_BYTES;
 	return allocator->stats.pending_bytes.now > allowed_bytes && !allocator->options.runs_ahead;

@@ -223,6 +223,7 @@ static void tells(const struct row *row, char **argv)
 	sim_fault_fired_fn *fault_fired;
 	sim_fault_arm_fn *fault_arm;
 	CUresult first, second;
+	unsigned long before;
 
 	*(void **)&fault_arm = sim_find("sim_fault_arm");
 	*(void **)&fault_fired = sim_find("sim_fault_fired");
@@ -242,6 +243,13 @@ static void tells(const struct row *row, char **argv)
 	second = row->call();
 	if (first != CUDA_ERROR_NOT_SUPPORTED || second != CUDA_SUCCESS) {
 		printf("%s: %d, then %d\n", row->class, first, second);
+		wrong = true;
+	}
+	before = atomic_load(&at_once);
+	for (unsigned i = 0; i < RUN; i++)
+		NEED(by_launch());
+	if (atomic_load(&at_once) != before + RUN) {
+		printf("%s: launches are still put off\n", row->class);
 		wrong = true;
 	}
 }

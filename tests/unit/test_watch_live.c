@@ -11,6 +11,7 @@
 
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
+#include "shim/base/lock.h"
 #include "shim/watch/live.h"
 
 #define MODEL_ADDRESSES 6000u /* more than the first bucket array, so that it grows */
@@ -79,6 +80,7 @@ static void walk_visit(void *user, const struct gs_live *entry)
 	struct model *model = user;
 	struct gs_live *known = &model->entries[entry->live_class][(entry->address - address_of(0)) / 512];
 
+	assert_false(gsb_lock_none());
 	assert_int_equal(known->address, entry->address);
 	assert_int_equal(known->size_bytes, entry->size_bytes);
 	assert_int_equal(known->stack, entry->stack);
