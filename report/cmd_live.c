@@ -141,7 +141,7 @@ static void figures_print_json(const struct gs_live_page *page)
 		cJSON_AddNumberToObject(device, "allocated_bytes", (double)page->devices[i].allocated_bytes);
 		cJSON_AddNumberToObject(device, "reserved_bytes", (double)page->devices[i].reserved_bytes);
 		cJSON_AddNumberToObject(device, "reserved_peak_bytes", (double)page->devices[i].reserved_peak_bytes);
-		cJSON_AddNumberToObject(device, "free_bytes", (double)page->devices[i].idle_bytes);
+		cJSON_AddNumberToObject(device, "idle_bytes", (double)page->devices[i].idle_bytes);
 		cJSON_AddItemToArray(devices, device);
 	}
 	gsr_json_print(object);

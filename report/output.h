@@ -17,7 +17,7 @@ int gsr_output_differs(const char *path, const char *input);
  * or GSR_UNUSABLE, with one line, when not everything could be written. */
 int gsr_output_close(int status);
 
-/* "reading gpushim.4711.json: 40 %" on standard error, if that is a terminal and this has taken a while. */
+/* "reading events: 40 %" on standard error, if that is a terminal and this has taken a while. */
 void gsr_progress(const char *what, const char *name, double share);
 void gsr_progress_end(void);
 

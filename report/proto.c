@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 enum { VARINT = 0, LENGTH = 2 };
 
 void gsr_proto_drop(struct gsr_proto *proto)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/export.h"
+
 struct playing {
 	const struct gsr_view *view;
 	struct gsr_series *series;
@@ -11,6 +13,7 @@ struct playing {
 	struct gsr_steps steps;
 	unsigned *part_of_group;
 	struct gsr_point now; /* the moment */
+	struct gsr_held held; /* then, by device */
 	size_t at;	      /* span */
 };
 
@@ -86,27 +89,30 @@ static void time_reach(struct playing *playing, int64_t time_ns)
 	}
 }
 
+static uint64_t held_sum(const struct gsr_held *held)
+{
+	uint64_t sum = 0;
+
+	for (unsigned device = 0; device < 256; device++)
+		sum += held->bytes[device];
+	return sum;
+}
+
 static void play(struct playing *playing)
 {
 	const struct gsr_model *model = &playing->view->model;
-	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
-	size_t map = gsr_name_find(types, "segment_map"), unmap = gsr_name_find(types, "segment_unmap");
-	size_t failed = gsr_name_find(types, "oom");
+	size_t failed = gsr_name_find(&GSR_TABLE(model, events)->names[GS_SNAP_events_type], "oom");
 	struct gsr_series *series = playing->series;
 
 	for (size_t row = 0; row < GSR_ROWS(model, events); row++) {
-		size_t type = GSR_CELL(model, events, type, row);
-
 		time_reach(playing, playing->times[row]);
 		if (playing->steps.ended[row] != 0)
 			item_count(playing, playing->steps.ended[row] - 1, false);
 		if (playing->steps.begun[row] != 0)
 			item_count(playing, playing->steps.begun[row] - 1, true);
-		if (type == map)
-			playing->now.held_bytes += GSR_CELL(model, events, size_bytes, row);
-		else if (type == unmap)
-			playing->now.held_bytes -= GSR_CELL(model, events, size_bytes, row);
-		else if (type == failed)
+		if (gsr_held_step(model, row, &playing->held))
+			playing->now.held_bytes = held_sum(&playing->held);
+		else if (GSR_CELL(model, events, type, row) == failed)
 			series->points[playing->at].failed = true;
 		span_note(playing);
 		if (playing->now.live_bytes > series->peak_bytes) {
@@ -117,24 +123,6 @@ static void play(struct playing *playing)
 			series->held_peak_bytes = playing->now.held_bytes;
 	}
 	time_reach(playing, series->to_ns);
-}
-
-/* What was held when the history begins: what is held now, less what has come since. */
-static uint64_t held_first(const struct gsr_model *model)
-{
-	const struct gsr_texts *types = &GSR_TABLE(model, events)->names[GS_SNAP_events_type];
-	size_t map = gsr_name_find(types, "segment_map"), unmap = gsr_name_find(types, "segment_unmap");
-	int64_t held = 0;
-
-	for (size_t row = 0; row < GSR_ROWS(model, segments); row++)
-		held += (int64_t)GSR_CELL(model, segments, size_bytes, row);
-	for (size_t row = 0; row < GSR_ROWS(model, events); row++) {
-		size_t type = GSR_CELL(model, events, type, row);
-
-		held -= (type == map) * (int64_t)GSR_CELL(model, events, size_bytes, row);
-		held += (type == unmap) * (int64_t)GSR_CELL(model, events, size_bytes, row);
-	}
-	return held > 0 ? (uint64_t)held : 0;
 }
 
 void gsr_series_read(const struct gsr_view *view, size_t count, struct gsr_series *ret_series)
@@ -154,7 +142,8 @@ void gsr_series_read(const struct gsr_view *view, size_t count, struct gsr_serie
 		ret_series->to_ns = ret_series->from_ns + 1;
 	gsr_steps_read(&view->replay, events, &playing.steps);
 	parts_choose(&playing);
-	playing.now.held_bytes = held_first(model);
+	gsr_held_begin(model, &playing.held);
+	playing.now.held_bytes = held_sum(&playing.held);
 	ret_series->held_peak_bytes = playing.now.held_bytes;
 	for (size_t i = 0; i < view->replay.item_count && view->replay.items[i].born == 0; i++)
 		item_count(&playing, (uint32_t)i, true);

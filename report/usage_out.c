@@ -144,8 +144,10 @@ void gsr_json_print(cJSON *object)
 {
 	char *text = cJSON_PrintUnformatted(object);
 
+	if (text == NULL)
+		abort();
 	/* such characters are within texts only, where they may be escaped */
-	for (const char *at = text; at != NULL && *at != '\0';) {
+	for (const char *at = text; *at != '\0';) {
 		unsigned code;
 		size_t length = gsr_harmful(at, &code);
 

@@ -10,6 +10,8 @@ static void object_write(FILE *out, const char *key, const cJSON *object)
 {
 	char *text = object != NULL ? cJSON_PrintUnformatted(object) : NULL;
 
+	if (object != NULL && text == NULL)
+		abort();
 	fprintf(out, ",\"%s\":%s", key, text != NULL ? text : "[]");
 	free(text);
 }

@@ -9,7 +9,7 @@ const Format = {
 	 */
 	name(text) {
 		return text.replace(
-			/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+			/[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
 			"\u00b7",
 		);
 	},
