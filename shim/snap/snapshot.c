@@ -1,7 +1,9 @@
 /* See snapshot.h: names of files, one snapshot at a time, the running process as the source. */
 #include "shim/snap/snapshot.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/lock.h"
@@ -69,13 +71,19 @@ void gs_snapshot_init(void)
 	gs_snapshot_process_start(&process);
 }
 
-/* snapshot_dir, taken from the folder in which the process began, and the name up to the suffix. */
+/* snapshot_dir, taken from the folder in which the process began, and the name up to the suffix. The folder is made if only
+ * it is missing: a run that took hours is not to end without its snapshot. Whoever opens the file says what is wrong. */
 static void path_begin(struct gsb_text *path)
 {
+	int saved_errno = errno;
+
 	if (gs_conf.snapshot_dir[0] != '/' && process.folder[0] != '\0')
 		gsb_text_add(path, "%s%s", process.folder, strcmp(process.folder, "/") == 0 ? "" : "/");
 	if (gs_conf.snapshot_dir[0] != '\0' && !(gs_conf.snapshot_dir[0] == '.' && gs_conf.snapshot_dir[1] == '\0'))
 		gsb_text_add(path, "%s/", gs_conf.snapshot_dir);
+	if (path->length != 0 && !path->cut)
+		mkdir(path->start, 0777);
+	errno = saved_errno;
 	gsb_text_add(path, "gpushim.%d", getpid());
 	if (process.rank >= 0)
 		gsb_text_add(path, ".rank%lld", (long long)process.rank);

@@ -30,11 +30,13 @@ mkdir "$folder/rank"
 RANK=3 GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/rank "$TOP/scripts/sim-run" --build "$BUILD" "$demo" >/dev/null 2>&1
 is 'a rank is part of the name' "$(names "$folder/rank")" 'gpushim.PID.rank3.json'
 
-output=$(GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/none "$TOP/scripts/sim-run" --build "$BUILD" "$demo" 2>&1)
+GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/made "$TOP/scripts/sim-run" --build "$BUILD" "$demo" >/dev/null 2>&1
+is 'a missing folder is made' "$(names "$folder/made")" 'gpushim.PID.json'
+output=$(GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/none/none "$TOP/scripts/sim-run" --build "$BUILD" "$demo" 2>&1)
 status=$?
-is 'a missing folder is one line, and the program goes on' \
+is 'two missing folders are one line, and the program goes on' \
 	"$status $(sed "s|gpushim\.[0-9]*\.json|FILE|" <<<"$output" | sort | paste -sd '|')" \
-	"0 demo: results are right|gpushim: no snapshot $folder/none/FILE: no such folder"
+	"0 demo: results are right|gpushim: no snapshot $folder/none/none/FILE: no such folder"
 
 for paths in relative hash; do
 	mkdir "$folder/$paths"
