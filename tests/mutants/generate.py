@@ -80,6 +80,7 @@ NEAR = {
     "shim/wrap/memory.c": ["owed memory backend:off", "script preload/kinds", "script preload/events"],
     "shim/wrap/pool.c": ["script preload/pool"],
     "shim/wrap/stream.c": ["script preload/events"],
+    "shim/wrap/capture.c": ["script preload/events"],
     "shim/wrap/quick.c": ["script preload/quick"],
     "shim/wrap/host.c": ["script preload/pinned"],
     "shim/watch/kept.c": ["script preload/kill"],

@@ -74,7 +74,7 @@ export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/sub
 mkdir "$folder/sub"
 run gone "$folder/sub"
 is 'the folder is removed meanwhile: the program' "$output" "$plain"
-is 'the folder is removed meanwhile: it is made again' "$said, $(find "$folder/sub" -name '*.json' | wc -l) snapshot" ', 1 snapshot'
+is 'the folder is removed meanwhile: it is made again' "$(find "$folder/sub" -name 'gpushim.*.json' | wc -l)" 1
 for case in "none/none:no such folder" "file:not a folder"; do
 	: >"$folder/file"
 	export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/${case%:*}

@@ -12,11 +12,8 @@
 
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
-#include "shim/core/device.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
-#include "shim/submit/submit.h"
-#include "shim/watch/launch.h"
 #include "shim/watch/note.h"
 
 #define STREAM(number) ((CUstream)(uintptr_t)(0x1000 + (number)))
@@ -35,22 +32,6 @@ int gs_device_count(void)
 	return 0;
 }
 
-struct gs_device *gs_device_used(CUdevice ordinal)
-{
-	(void)ordinal;
-	return NULL;
-}
-
-struct gs_device *gs_device_current(struct gs_context *ret_context)
-{
-	(void)ret_context;
-	return NULL;
-}
-
-void gs_stream_ends(void)
-{
-}
-
 bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_stream)
 {
 	(void)handle;
@@ -59,31 +40,12 @@ bool gs_stream_resolve(CUstream handle, bool per_thread, struct gsa_stream *ret_
 	return false;
 }
 
-void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t before)
-{
-	(void)call;
-	(void)handle;
-	(void)before;
-}
-
-void gs_wait_for_stream(struct gs_call *call, CUstream stream)
-{
-	(void)call;
-	(void)stream;
-}
-
 void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t handle, uint64_t stream)
 {
 	(void)call;
 	(void)type;
 	(void)handle;
 	(void)stream;
-}
-
-_Atomic bool gs_submit_started;
-
-void gs_submit_flush_queue(void)
-{
 }
 
 static CUcontext current = CONTEXT(1);
