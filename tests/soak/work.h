@@ -32,6 +32,9 @@ void work_copy_then_free(int stream);
 /* Temporaries, made, used and freed over and over on few streams. */
 void work_churn(int stream);
 
+/* A loop of launches, with the same arguments or with others each time. */
+void work_loop(int stream);
+
 /* The host touches memory that it shares with the device. */
 void work_on_host(int stream);
 
