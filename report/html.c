@@ -90,7 +90,7 @@ static int page_write(const char *path, const struct gsr_model *model, const str
 int gsr_html(const char *path, const struct gsr_model *model, const struct gsr_options *options)
 {
 	static bool written;
-	char *name;
+	char *name, *input = (char *)path;
 	int status;
 
 	if (options->output != NULL || strcmp(path, "-") == 0) {
@@ -102,7 +102,9 @@ int gsr_html(const char *path, const struct gsr_model *model, const struct gsr_o
 		return page_write(path, model, options);
 	}
 	name = name_make(path);
-	status = gsr_output_open(name, options->force) == 0 ? gsr_output_close(page_write(path, model, options)) : GSR_UNUSABLE;
+	status = gsr_output_open(name, options->force, gsr_output_mode(&input, 1)) == 0
+			 ? gsr_output_close(page_write(path, model, options))
+			 : GSR_UNUSABLE;
 	if (status == GSR_FINE)
 		gsr_name_print("page", name, options);
 	free(name);

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	}
 	if (is_lost(command, argv + first, argc - first, &options))
 		return GSR_UNUSABLE;
-	if (gsr_output_open(options.output, options.force) != 0)
+	if (gsr_output_open(options.output, options.force, gsr_output_mode(argv + first, argc - first)) != 0)
 		return GSR_UNUSABLE;
 	gsr_text_init(options.color);
 	return gsr_output_close(command_run(command, argv + first, argc - first, &options));

@@ -50,9 +50,21 @@ static FILE *stream_open(int fd, bool packed)
 	return gz != NULL ? fopencookie(gz, "w", functions) : NULL;
 }
 
-int gsr_output_open(const char *path, bool force)
+mode_t gsr_output_mode(char *const *inputs, int count)
+{
+	mode_t mode = 0666;
+	struct stat info;
+
+	for (int i = 0; i < count; i++)
+		if ((strcmp(inputs[i], "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(inputs[i], &info)) == 0 && S_ISREG(info.st_mode))
+			mode &= info.st_mode;
+	return mode;
+}
+
+int gsr_output_open(const char *path, bool force, mode_t mode)
 {
 	size_t length = path != NULL ? strlen(path) : 0;
+	bool there, failed = false;
 	struct stat info;
 	int fd;
 
@@ -60,19 +72,25 @@ int gsr_output_open(const char *path, bool force)
 		return 0;
 	output.path = path;
 	output.force = force;
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+	there = stat(path, &info) == 0;
+	if (there && !S_ISREG(info.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
-	} else if (stat(path, &info) == 0 && !force) {
+	} else if (there && !force) {
 		return complain(path, "there is such a file; -f replaces it");
 	} else {
 		if (asprintf(&output.part, "%s.part%d", path, (int)getpid()) < 0)
 			abort();
-		fd = open(output.part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		fd = open(output.part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, there ? 0600 : mode | S_IWUSR);
+		failed = fd >= 0 && there && fchmod(fd, info.st_mode & 0777) != 0;
 	}
-	output.file = fd >= 0 ? stream_open(fd, length > 3 && strcmp(path + length - 3, ".gz") == 0) : NULL;
+	output.file = fd >= 0 && !failed ? stream_open(fd, length > 3 && strcmp(path + length - 3, ".gz") == 0) : NULL;
 	if (output.file == NULL) {
 		int error = errno;
 
+		if (fd >= 0)
+			close(fd);
+		if (failed)
+			unlink(output.part);
 		free(output.part);
 		output.part = NULL;
 		return complain(path, strerror(error));

@@ -5,10 +5,14 @@
 #define GSR_OUTPUT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* path: NULL or "-" = standard output. A file that exists is replaced only with force; a name that ends in .gz gets packed data.
- * 0, or GS_E_IO after one line on standard error. */
-int gsr_output_open(const char *path, bool force);
+ * A new file gets the mode (less the umask), one that is replaced keeps its own. 0, or GS_E_IO after one line on standard error. */
+int gsr_output_open(const char *path, bool force, mode_t mode);
+
+/* The mode of a new file that is made from these: readable and writable for nobody for whom they are not, all of them. */
+mode_t gsr_output_mode(char *const *inputs, int count);
 
 /* Whether an input is another file than the output: 0, or GS_E_IO after one line on standard error. */
 int gsr_output_differs(const char *path, const char *input);

@@ -56,6 +56,25 @@ tap.equal(tap.report("top", "--color=always", "-o", "color.txt", torch)[0], 0, "
 tap.report("top", "-o", "plain.txt", torch)
 tap.ok(b"\x1b" in read("color.txt") and b"\x1b" not in read("plain.txt"), "in a file there is none otherwise")
 
+# What was made from a file is for nobody for whom that file is not; what is replaced stays for whom it was.
+def mode(name):
+    return os.stat(tap.path_of(name)).st_mode & 0o777
+
+
+os.umask(0o022)
+shutil.copy(tap.path_of(torch), tap.path_of("own.json"))
+os.chmod(tap.path_of("own.json"), 0o600)
+tap.report("html", "own.json")
+tap.report("export", "rows", "-o", "own.rows", "own.json")
+tap.equal((mode("own.html"), mode("own.rows")), (0o600, 0o600), "a page and an export are for whom the snapshot is")
+os.chmod(tap.path_of("own.rows"), 0o640)
+tap.equal((tap.report("export", "rows", "-f", "-o", "own.rows", "own.json"), mode("own.rows")), ((0, "", ""), 0o640),
+          "a file that is replaced keeps its mode")
+tap.equal((tap.report("symbolize", "-f", "-o", "own.json", "own.json")[0], mode("own.json")), (0, 0o600), "a snapshot in its own place, too")
+os.chmod(tap.path_of("own.json"), 0o644)
+tap.report("html", "-f", "own.json", "-o", "wide.html")
+tap.equal(mode("wide.html"), 0o644, "and of one that all may read all may")
+
 # What cannot be read is one line from every command, and leaves no file.
 with open(tap.path_of("empty.json"), "w"):
     pass
