@@ -42,18 +42,25 @@ static bool measure_peak(const struct measuring *measuring, double *ret_value)
 	return gsr_history_kept(measuring->model);
 }
 
+/* The ring file of a killed process and logs of RMM's have allocations, and not what was held for them; PyTorch's snapshots do. */
+static bool held_known(const struct gsr_model *model)
+{
+	return gsr_is_own(model) ||
+	       (!gsr_is_recovered(model) && gsr_live_total(model, "tensor", GS_KEY(live_totals, total_count)) > 0);
+}
+
 static bool measure_held(const struct measuring *measuring, double *ret_value)
 {
 	*ret_value = 0;
 	for (size_t row = 0; row < GSR_ROWS(measuring->model, segments); row++)
 		*ret_value += (double)GSR_CELL(measuring->model, segments, size_bytes, row);
-	return true;
+	return held_known(measuring->model);
 }
 
 static bool measure_held_peak(const struct measuring *measuring, double *ret_value)
 {
 	*ret_value = (double)gauges_sum(measuring->model, "reserved_bytes", "peak");
-	return *ret_value > 0 || GSR_ROWS(measuring->model, segments) == 0; /* what was imported does not know it */
+	return gsr_is_own(measuring->model);
 }
 
 static bool measure_holes(const struct measuring *measuring, double *ret_value)
@@ -63,7 +70,7 @@ static bool measure_holes(const struct measuring *measuring, double *ret_value)
 	gsr_holes_read(measuring->model, measuring->view->places, &holes);
 	*ret_value = (double)holes.hole_bytes;
 	gsr_holes_drop(&holes);
-	return true;
+	return held_known(measuring->model);
 }
 
 static bool measure_pinned(const struct measuring *measuring, double *ret_value)
@@ -73,7 +80,7 @@ static bool measure_pinned(const struct measuring *measuring, double *ret_value)
 	gsr_holes_read(measuring->model, measuring->view->places, &holes);
 	*ret_value = (double)(holes.hole_bytes - holes.free_bytes);
 	gsr_holes_drop(&holes);
-	return true;
+	return held_known(measuring->model);
 }
 
 static bool measure_torch_cache(const struct measuring *measuring, double *ret_value)
@@ -82,7 +89,7 @@ static bool measure_torch_cache(const struct measuring *measuring, double *ret_v
 
 	gsr_torch_read(measuring->model, &torch);
 	*ret_value = (double)torch.cached_bytes;
-	return true;
+	return held_known(measuring->model);
 }
 
 static bool measure_host(const struct measuring *measuring, double *ret_value)
@@ -156,7 +163,7 @@ static bool measure_launch_time(const struct measuring *measuring, double *ret_v
 	*ret_value = 0;
 	for (size_t row = 0; row < GSR_ROWS(measuring->model, kernels); row++)
 		*ret_value += (double)GSR_CELL(measuring->model, kernels, host_ns, row);
-	return gsr_is_watched(measuring->model);
+	return gsr_launches_missing(measuring->model) == NULL;
 }
 
 static const struct metric {

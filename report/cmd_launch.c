@@ -212,7 +212,9 @@ int gsr_launch(const char *path, const struct gsr_model *model, const struct gsr
 	} else {
 		gsr_print_title(path, model);
 		if (sums.total.calls == 0) {
-			gsr_line("no launches were recorded: nothing was launched, or it ran with launches:0 or watch:off");
+			const char *why = gsr_launches_missing(model);
+
+			gsr_line("no launches were recorded: %s", why != NULL ? why : "nothing was launched");
 		} else {
 			total_print(model, &sums.total);
 			gsr_steps_print(model, places, options->rows);

@@ -127,7 +127,9 @@ static void sync_print(const char *path, const struct gsr_model *model, struct g
 
 	gsr_print_title(path, model);
 	if (GSR_ROWS(model, waits) == 0) {
-		gsr_line("no waits were recorded: nothing waited, or it ran with watch:off");
+		const char *why = gsr_waits_missing(model);
+
+		gsr_line("no waits were recorded: %s", why != NULL ? why : "the host never waited long enough to be noticed");
 		return;
 	}
 	gsr_line("the host waited %s (%s of %s) in %s places; times are the host's, inside the calls",

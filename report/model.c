@@ -90,6 +90,30 @@ bool gsr_is_watched(const struct gsr_model *model)
 	return cJSON_IsTrue(setting(model, "watch"));
 }
 
+bool gsr_is_recovered(const struct gsr_model *model)
+{
+	return !gsr_is_own(model) && strcmp(gsr_text(model->meta, GS_KEY(meta, reason)), "killed") == 0;
+}
+
+const char *gsr_waits_missing(const struct gsr_model *model)
+{
+	if (gsr_is_watched(model))
+		return NULL;
+	if (gsr_is_own(model))
+		return "the program ran with watch:off";
+	return gsr_is_recovered(model) ? "the file that a killed process leaves does not hold them"
+				       : "the tool that made this snapshot does not record them";
+}
+
+const char *gsr_launches_missing(const struct gsr_model *model)
+{
+	const cJSON *launches = setting(model, "launches");
+
+	if (gsr_is_watched(model) && cJSON_IsNumber(launches) && launches->valuedouble == 0)
+		return "the program ran with launches:0";
+	return gsr_waits_missing(model);
+}
+
 bool gsr_history_kept(const struct gsr_model *model)
 {
 	const cJSON *history = setting(model, "history");

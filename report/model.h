@@ -77,6 +77,13 @@ bool gsr_history_complete(const struct gsr_model *model);
 bool gsr_is_own(const struct gsr_model *model);
 bool gsr_is_watched(const struct gsr_model *model);
 
+/* Whether it was made of the ring file that a killed process left. */
+bool gsr_is_recovered(const struct gsr_model *model);
+
+/* Why a snapshot has no waits, or no launches: "the program ran with watch:off". NULL = they were recorded. */
+const char *gsr_waits_missing(const struct gsr_model *model);
+const char *gsr_launches_missing(const struct gsr_model *model);
+
 /* Sum of a key of live_totals over the devices, for one class. */
 uint64_t gsr_live_total(const struct gsr_model *model, const char *live_class, const char *key);
 

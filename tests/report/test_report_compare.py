@@ -103,7 +103,24 @@ with open(tap.path_of("log.csv"), "w") as file:
     file.write("Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.1,allocate,0x100,8,0\n1,10:00:00.2,allocate failure,0x0,9,0\n")
 states = [row["state"] for row in read("check", *limits, "log.csv", status=1)["limits"]]
 tap.equal(states, ["unknown"] * 5 + ["kept"], "a log of RMM's: what is known")
+states = [row["state"] for row in read("check", "-l", "held<1TiB", "-l", "holes<1TiB", "-l", "held_peak<1TiB", "log.csv", status=1)["limits"]]
+tap.equal(states, ["unknown"] * 3, "and not what was held for it")
 tap.equal(read("check", "-l", "out_of_memory<=0", "log.csv", status=1)["limits"][0]["state"], "broken", "and that memory ran out")
+with open(tap.path_of("off.json"), "w", encoding="utf-8") as file:
+    for table in "waits", "kernels":
+        for column, cells in snapshot[table].items():
+            snapshot[table][column] = cells if column.endswith("_names") else []
+    snapshot["meta"]["settings"]["watch"] = False
+    json.dump(snapshot, file)
+with open(tap.path_of("killed.json"), "w", encoding="utf-8") as file:
+    json.dump(dict(snapshot, meta=dict(snapshot["meta"], reason="killed", settings={"history": 9})), file)
+for name, why in (("off.json", "the program ran with watch:off"), ("log.csv", "the tool that made this snapshot does not record them"),
+                  ("killed.json", "the file that a killed process leaves does not hold them")):
+    for command, what in ("sync", "waits"), ("launch", "launches"):
+        out = tap.report(command, name)[1]
+        tap.ok(out.endswith("\nno %s were recorded: %s\n" % (what, why)), "%s %s says why there are none" % (command, name), out)
+states = [row["state"] for row in read("check", *limits, "-l", "held<1TiB", "killed.json", status=1)["limits"]]
+tap.equal(states, ["unknown"] * 4 + ["kept"] * 2 + ["unknown"], "the file of a killed process: what is known")
 for options, wanted in ((), "tensors"), (("-w", "block"), "block"), (("-w", "tensor+host"), "tensor, host"):
     out = tap.report("summary", *options, tap.snapshot("torch", 32))[1]
     tap.ok("\nMost memory alive: %s\n" % wanted in out, "summary %s says of what it speaks" % " ".join(options), out)
