@@ -33,7 +33,8 @@ static _Atomic int gate; /* records wait while it is closed */
 static uint32_t hold_until;
 static const struct gsg_record *held[64];
 static uint64_t held_from;
-static uint32_t held_count, settled[2];
+static uint32_t held_count;
+static _Atomic uint32_t settled[2]; /* by reason */
 
 static unsigned char content_of(uint32_t thread, uint32_t number, uint32_t at)
 {
@@ -112,7 +113,7 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 	atomic_store(&ran, 0);
 	atomic_store(&gate, 0);
 	hold_until = 0;
-	memset(settled, 0, sizeof(settled));
+	settled[0] = settled[1] = 0;
 	return gsg_queue_start(queue, run, next_number, &options) == GS_OK ? 0 : -1;
 }
 
