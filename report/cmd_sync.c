@@ -41,6 +41,9 @@ static void idle_print(const struct gsr_finding *finding)
 
 	if (finding->clear)
 		gsr_line("            nothing was left to wait for: everything was known to be done");
+	if (finding->followed > 0)
+		gsr_line("            the device had more to do afterwards: %s waits were for an event with work queued behind it",
+			 gsr_number(count, finding->followed));
 	if (finding->drained == 0)
 		return;
 	gsr_line("            device idle afterwards: at least %s in all, %s after each of %s waits%s",

@@ -21,7 +21,7 @@ enum needs { ANY, WAIT };
 #define KERNELS_NAMED 3u
 
 /* After waits by name the device is idle for less than this share of the time that they took: it was busy up to them and again
- * right afterwards, as at the end of a step or of what is timed. */
+ * right afterwards, as at the end of a step or of what is timed, or it had more to do behind what they waited for. */
 #define TIMELY_SHARE 200
 
 const struct gsr_finding_text gsr_finding_texts[GSR_FINDING_KINDS] = {
@@ -174,6 +174,7 @@ static void waits_judge(const struct gsr_model *model, const size_t *row, size_t
 
 		finding->drained += GSR_CELL(model, waits, drained, row[at]);
 		finding->idle_ns += GSR_CELL(model, waits, idle_ns, row[at]);
+		finding->followed += GSR_CELL(model, waits, followed, row[at]);
 		copies += !by_name && row_waits(model, row[at]);
 		if (!by_name)
 			continue;
@@ -182,7 +183,8 @@ static void waits_judge(const struct gsr_model *model, const size_t *row, size_t
 		finding->clear_ns += GSR_CELL(model, waits, clear_ns, row[at]);
 	}
 	finding->clear = copies == 0 && waits > 0 && clear >= waits;
-	finding->timely = copies == 0 && waits > clear && finding->drained >= (waits - clear) - (waits - clear) / 10 &&
+	finding->timely = copies == 0 && waits > clear &&
+			  finding->drained + finding->followed >= (waits - clear) - (waits - clear) / 10 &&
 			  finding->idle_ns < finding->host_ns / TIMELY_SHARE;
 }
 
@@ -419,6 +421,7 @@ void gsr_finding_json(const struct gsr_finding *finding, cJSON *object)
 	cJSON_AddNumberToObject(object, "clear_ns", (double)finding->clear_ns);
 	cJSON_AddNumberToObject(object, "drained", (double)finding->drained);
 	cJSON_AddNumberToObject(object, "idle_ns", (double)finding->idle_ns);
+	cJSON_AddNumberToObject(object, "followed", (double)finding->followed);
 	cJSON_AddNumberToObject(object, "copies", (double)finding->copies);
 	cJSON_AddNumberToObject(object, "size_bytes", (double)finding->size_bytes);
 	cJSON_AddStringToObject(object, "memory", finding->memory);

@@ -24,12 +24,13 @@ struct gsr_finding {
 	enum gsr_finding_kind kind;
 	bool problem;		   /* not normal by kind, of some price, and part of a loop */
 	bool clear;		   /* waits by name that found nothing to wait for */
-	bool timely;		   /* waits by name that the device had work up to, and again right afterwards */
+	bool timely;		   /* waits by name that the device had work up to, and again right afterwards or queued behind */
 	uint64_t stack;		   /* one of its stacks */
 	uint64_t calls;		   /* of the function that was called most */
 	uint64_t host_ns;	   /* of all calls there */
 	uint64_t longest_ns;
 	uint64_t clear_ns;	   /* of host_ns, in waits by name that found nothing to wait for */
+	uint64_t followed;	   /* waits for events with more work behind them */
 	uint64_t drained, idle_ns; /* waits that left the device without work, and until it was given some, at least */
 	uint64_t copies, size_bytes;
 	const char *memory;	   /* host memory of the copies; "" = none, or several kinds */

@@ -72,11 +72,11 @@ enum gs_snap_kind {
 #define GS_SNAP_COLUMNS_waits(X)											\
 	X(waits, function, STRING, "driver function")									\
 	X(waits, class, NAME, "class column of the table of functions")							\
-	X(waits, stack, STACK, "where; 0 = calls too short to have waited, and what found no room")			\
+	X(waits, stack, STACK, "where; 0 = calls too short to have waited, or that the cache answered, and what found no room")			\
 	X(waits, way, NAME, "which way it copied")									\
 	X(waits, memory, NAME, "host memory that it copied from or to")							\
 	X(waits, calls, COUNT, "calls; for polls, waits by polling")											\
-	X(waits, apart, COUNT, "calls with a launch of the same thread since the one before at this place")		\
+	X(waits, apart, COUNT, "calls with a launch since the one before at this place: of the same thread, if it launches anything")		\
 	X(waits, first_launch, COUNT, "launches that there had been at the first call, roughly")			\
 	X(waits, last_launch, COUNT, "likewise, at the last call")							\
 	X(waits, host_ns, COUNT, "host time inside")									\
@@ -88,7 +88,8 @@ enum gs_snap_kind {
 	X(waits, drained, COUNT, "calls that left the device without anything to do, as far as this process knows")	\
 	X(waits, idle_ns, COUNT, "from the end of these until the host submitted something")				\
 	X(waits, timed, COUNT, "calls after which the thread asked for the time between two events")			\
-	X(waits, late, COUNT, "calls since the launches that there had been doubled, once or twice")
+	X(waits, late, COUNT, "calls since the launches that there had been doubled, once or twice")			\
+	X(waits, followed, COUNT, "calls that waited for an event behind which its stream had been given more work")
 
 #define GS_SNAP_COLUMNS_crossings(X)                                                                                   \
 	X(crossings, kind, NAME, "how they met")                                                                       \
@@ -281,7 +282,7 @@ enum gs_snap_type {
 
 /* Likewise columns, which read as 0 there. */
 #define GS_SNAP_LATER_COLUMNS                                                                                          \
-	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns", "waits.timed", "waits.late", \
+	"waits.clear", "waits.clear_ns", "waits.clear_bytes", "waits.drained", "waits.idle_ns", "waits.timed", "waits.late", "waits.followed", \
 	"kernels.samples", "kernels.sampled_ns", "steps.device_ns", "steps.idle_ns", "loops.device_ns", "loops.idle_ns"
 
 /* A place that the program came to less often, with launches in between, is no part of a loop: for waits. */

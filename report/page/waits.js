@@ -71,7 +71,10 @@ class Waits {
 	/* What the device did meanwhile, as far as that is known. */
 	idle(wait) {
 		if (wait.clear) return "nothing was left to wait for: everything was known to be done";
-		if (wait.drained === 0) return "";
+		if (wait.drained === 0)
+			return wait.followed > 0
+				? `the device had more to do after ${Format.some(wait.followed, "wait")}: they were for an event with work queued behind it`
+				: "";
 		return (
 			`afterwards the device had nothing to do for at least ${Format.duration(wait.idle_ns)}, ` +
 			`${Format.duration(wait.idle_ns / wait.drained)} after each of ${Format.some(wait.drained, "wait")}` +

@@ -105,6 +105,7 @@ static int op_map(void *user, uint64_t address, uint64_t size_bytes, uint64_t ha
 	int error = gs_driver_error(gs_driver.cuMemMap(address, size_bytes, 0, handle, 0));
 
 	(void)user;
+	gs_thread.memory_work++;
 	gs_order_relaxed_end(saved);
 	return error;
 }
@@ -141,6 +142,7 @@ static int op_unmap(void *user, uint64_t address, uint64_t size_bytes)
 	error = gs_driver_error(gs_driver.cuMemUnmap(address, size_bytes));
 
 	(void)user;
+	gs_thread.memory_work++;
 	gs_order_relaxed_end(saved);
 	return error;
 }
@@ -166,6 +168,7 @@ static int op_plain_alloc(void *user, uint64_t size_bytes, uint64_t *ret_address
 	int error = gs_driver_error(gs_driver.cuMemAlloc_v2(&address, size_bytes));
 
 	(void)user;
+	gs_thread.memory_work++;
 	gsb_os_cancel_restore(cancel);
 	if (error == GS_OK)
 		*ret_address = address;
@@ -187,6 +190,7 @@ static int op_plain_free(void *user, uint64_t address)
 	unsigned count;
 	bool pushed;
 
+	gs_thread.memory_work++;
 	gs_submit_flush();
 	saved = gs_order_relaxed_begin();
 	result = gs_driver.cuMemFree_v2(address);
@@ -444,6 +448,7 @@ static int op_fence_wait(void *user, uint64_t token)
 	(void)user;
 	if (gs_order_capturing())
 		return GS_E_FORBIDDEN;
+	gs_thread.memory_work++;
 	saved = gs_order_relaxed_begin();
 	for (const struct pooled_event *event = fence->events; event != NULL && error == GS_OK; event = event->next)
 		if (context_alive(event))

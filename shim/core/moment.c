@@ -2,6 +2,7 @@
 #include "shim/core/moment.h"
 
 #include "shim/core/order.h"
+#include "shim/core/thread.h"
 #include "shim/submit/submit.h"
 
 void gs_moment_take(struct gs_moment *ret_moment)
@@ -38,6 +39,7 @@ CUresult gs_moment_await(CUcontext context)
 	struct gs_moment moment;
 	CUresult result;
 
+	gs_thread.memory_work++;
 	gs_moment_take(&moment);
 	if (!gs_context_wait(context, &result))
 		return CUDA_SUCCESS;

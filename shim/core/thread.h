@@ -29,6 +29,7 @@ struct gs_thread {
 	uint64_t quick_unloads;            /* gs_lookup_unloads of which this thread knows */
 	uint32_t stack;                    /* that gs_note_stack took last */
 	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
+	uint32_t memory_work;              /* calls that get or give memory, or wait for that, made for the allocator */
 	struct gs_polls polls;
 	uint64_t launches;                 /* of this thread */
 	struct gs_sample_pair *sample;     /* a launch in progress is one: shim/watch/sample.h */

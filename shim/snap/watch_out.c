@@ -52,6 +52,8 @@ static uint64_t waits_cell(const void *user, size_t row, unsigned column)
 		return wait.timed;
 	case GS_SNAP_waits_late:
 		return wait.late;
+	case GS_SNAP_waits_followed:
+		return wait.followed;
 	case GS_SNAP_waits_COLUMNS:
 		break;
 	}

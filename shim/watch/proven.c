@@ -372,19 +372,21 @@ bool gs_proven_stream_pending(const struct gs_work_stream *stream)
 	return record_pending(&streams[stream->place - 1], newest(stream->place));
 }
 
-bool gs_proven_event_pending(CUevent event, uint32_t *ret_context)
+bool gs_proven_event_pending(CUevent event, uint32_t *ret_context, bool *ret_followed)
 {
 	const struct event *place;
 	const struct stream *record;
 	bool pending = true;
 
 	*ret_context = 0;
+	*ret_followed = false;
 	gsb_lock_acquire(&lock);
 	place = event_place(event);
 	if (event != NULL && place->event == event && (record = stream_record(place->stream, false)) != NULL) {
 		uint64_t when = newest((unsigned)(record - streams) + 1);
 
 		*ret_context = record->context;
+		*ret_followed = when > place->before;
 		pending = record->legacy ? any_pending(record->context, true)
 					 : record_pending(record, when < place->before ? when : place->before);
 	}

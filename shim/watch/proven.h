@@ -45,9 +45,9 @@ static inline void gs_proven_submitted(const struct gs_work_stream *stream, uint
 }
 
 /* Whether something that was submitted may still be going on: in the stream, with what it waits for itself; before the
- * event; in the context. Cheap; in doubt true. */
+ * event; in the context. Cheap; in doubt true. ret_followed: more was submitted to the event's stream behind it; in doubt false. */
 bool gs_proven_stream_pending(const struct gs_work_stream *stream);
-bool gs_proven_event_pending(CUevent event, uint32_t *ret_context);
+bool gs_proven_event_pending(CUevent event, uint32_t *ret_context, bool *ret_followed);
 bool gs_proven_context_pending(uint32_t context);
 
 /* before: taken before the wait began, or the question was asked, that ended well. */

@@ -28,7 +28,7 @@ struct row {
 	struct {
 		_Atomic uint64_t calls, ticks, size_bytes;
 	} sums[2]; /* 1: of calls that found nothing to wait for */
-	_Atomic uint64_t apart, first_launch, last_launch, seen_launches, longest_ticks, drained, idle_ticks, timed;
+	_Atomic uint64_t apart, first_launch, last_launch, seen_launches, longest_ticks, drained, idle_ticks, followed, timed;
 	_Atomic uint64_t octave, octave_calls, octave_before; /* launches when it began; calls in it and in the one before */
 };
 
@@ -75,11 +75,13 @@ static void row_add_octave(struct row *row, uint64_t launches)
 	atomic_fetch_add_explicit(&row->octave_calls, 1, memory_order_relaxed);
 }
 
-/* Whether the place is part of what the program does again and again shows by the launches in between. */
+/* Whether the place is part of what the program does again and again shows by the launches in between: the thread's own, or
+ * all threads' where it launches nothing itself. */
 static void row_add_launches(struct row *row)
 {
-	uint64_t mine = gs_thread.launches;
-	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + mine % GS_WAIT_LAUNCHES_APART;
+	uint64_t of_thread = gs_thread.launches;
+	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + of_thread % GS_WAIT_LAUNCHES_APART;
+	uint64_t mine = of_thread != 0 ? of_thread : all;
 
 	if (atomic_load_explicit(&row->sums[0].calls, memory_order_relaxed) == 0 &&
 	    atomic_load_explicit(&row->sums[1].calls, memory_order_relaxed) == 0)
@@ -155,6 +157,7 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.clear_ns = gs_ticks_to_ns(ticks[1]),
 		.clear_bytes = size_bytes[1],
 		.drained = atomic_load_explicit(&row->drained, memory_order_relaxed),
+		.followed = atomic_load_explicit(&row->followed, memory_order_relaxed),
 		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
 		.late = atomic_load_explicit(&row->octave_calls, memory_order_relaxed) +
 			atomic_load_explicit(&row->octave_before, memory_order_relaxed),
@@ -173,6 +176,7 @@ bool gs_wait_dearest(uint64_t elapsed_ns, struct gs_wait *ret_wait)
 		if (wait.call_class == GS_CLASS_SYNC)
 			wait.host_ns -= wait.clear_ns < wait.host_ns ? wait.clear_ns : wait.host_ns;
 		if (wait.stack == 0 || wait.apart < GS_SNAP_LOOP_CALLS || wait.host_ns < elapsed_ns / 100 ||
+		    wait.followed > wait.calls - wait.calls / 10 ||
 		    (found && wait.host_ns <= ret_wait->host_ns))
 			continue;
 		*ret_wait = wait;
@@ -266,7 +270,7 @@ void gs_wait_for_event(struct gs_call *call, CUevent event)
 {
 	if (call->start_ticks == 0)
 		return;
-	call->wait.clear = !gs_proven_event_pending(event, &call->wait.context);
+	call->wait.clear = !gs_proven_event_pending(event, &call->wait.context, &call->wait.followed);
 	call->wait.waits = call->wait.context != 0;
 }
 
@@ -333,13 +337,16 @@ void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 {
 	struct row *row;
 
-	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS)
+	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS && !call->wait.cached)
 		call->wait.stack = gs_note_stack(call);
 	row = row_add(call->fn, &call->wait, call->wait.stack, ticks);
 	if (gs_fn_info[call->fn].call_class == GS_CLASS_SYNC)
 		gs_counter_block_own()->waited = row;
-	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS)
+	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS) {
 		row_waited(row, call->wait.context);
+		if (call->wait.followed)
+			atomic_fetch_add_explicit(&row->followed, 1, memory_order_relaxed);
+	}
 	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
 }
 

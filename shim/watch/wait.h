@@ -46,6 +46,8 @@ struct gs_wait_call {
 	bool stacked;     /* the stack has been taken */
 	bool clear;       /* nothing was left to wait for, as far as the host knew */
 	bool waits;       /* it was found out whether that is so */
+	bool cached;      /* memory was had from the cache or went into it, and nobody waited for that */
+	bool followed;    /* it waits for an event behind which its stream had been given more work */
 };
 
 struct gs_call;
@@ -87,7 +89,7 @@ struct gs_wait {
 	enum gs_copy_way way;
 	enum gs_host_memory memory;
 	uint64_t calls; /* of polls: waits by polling */
-	uint64_t apart; /* calls with a launch of the same thread since the one before at this place */
+	uint64_t apart; /* calls with a launch since the one before at this place: of the same thread, if it launches anything */
 	uint64_t first_launch, last_launch; /* how many launches there had been at the first and at the last call */
 	uint64_t host_ns;
 	uint64_t longest_ns;
@@ -97,11 +99,13 @@ struct gs_wait {
 	uint64_t idle_ns;		       /* from then until it was given some (gap.h) */
 	uint64_t timed; /* calls after which the thread asked for the time between two events */
 	uint64_t late;	/* calls since the launches doubled that there had been, once or twice */
+	uint64_t followed; /* calls that waited for an event with more work behind it */
 };
 
 size_t gs_wait_count(void);
 
-/* The place that cost the host most of those that it came to again and again. False: none cost a hundredth of elapsed_ns. */
+/* The place that cost the host most of those that it came to again and again, but for waits for events with more work behind them.
+ * False: none cost a hundredth of elapsed_ns. */
 bool gs_wait_dearest(uint64_t elapsed_ns, struct gs_wait *ret_wait);
 void gs_wait_read(size_t index, struct gs_wait *ret_wait);
 

@@ -50,6 +50,13 @@ static bool others_may_help(const struct gs_device *device, uint64_t size_bytes)
 	return limit_bytes == 0 || stats.reserved_bytes.now + size_bytes <= limit_bytes;
 }
 
+/* We have answered the call ourselves; work: gs_thread.memory_work before that. */
+static void served(struct gs_call *call, uint32_t work)
+{
+	gs_thread.served_from = call->caller;
+	call->wait.cached = gs_thread.memory_work == work;
+}
+
 /* As gsa_alloc. A full device may be full of graphs of ours, and of what other processes keep for themselves. */
 static int alloc(const struct gs_device *device, const struct gsa_request *request, struct gsa_block_info *ret_block)
 {
@@ -85,6 +92,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 	struct gs_context context;
 	CUresult result;
 	bool torch = gs_torch_is_caller(gs_thread.caller);
+	uint32_t work = gs_thread.memory_work;
 
 	if (dptr != NULL && bytesize != 0 && serves_caller(torch) && (device = gs_device_current(&context)) != NULL) {
 		struct gsa_request request = {
@@ -99,7 +107,7 @@ CUresult gs_on_cuMemAlloc_v2(struct gs_call *call, PFN_cuMemAlloc_v3020 real, CU
 		int error = alloc(device, &request, &block);
 
 		if (error == GS_OK) {
-			gs_thread.served_from = call->caller;
+			served(call, work);
 			gs_note_alloc(device, &block);
 			*dptr = block.address;
 			if (torch)
@@ -167,7 +175,7 @@ static struct gs_device *async_device(const struct gs_call *call, CUstream handl
 
 /* Serves a stream-ordered allocation from the default pool of the device, or says that there is no memory. False: the
  * call is the driver's. */
-static bool serve_async(const struct gs_call *call, struct gs_device *device, const struct gs_context *context,
+static bool serve_async(struct gs_call *call, struct gs_device *device, const struct gs_context *context,
 			const struct gsa_stream *stream, CUdeviceptr_v2 *dptr, size_t bytesize, CUresult *ret_result)
 {
 	struct gsa_request request = {
@@ -181,10 +189,11 @@ static bool serve_async(const struct gs_call *call, struct gs_device *device, co
 	    .thread = gs_thread_id(),
 	};
 	struct gsa_block_info block;
+	uint32_t work = gs_thread.memory_work;
 	int error = alloc(device, &request, &block);
 
 	if (error == GS_OK) {
-		gs_thread.served_from = call->caller;
+		served(call, work);
 		gs_note_alloc(device, &block);
 		*dptr = block.address;
 		*ret_result = CUDA_SUCCESS;
@@ -266,6 +275,7 @@ static bool is_held(uint64_t address)
 
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
+	uint32_t work = gs_thread.memory_work;
 	struct gsa_block_info block;
 	struct gs_device *device;
 	CUresult result;
@@ -275,13 +285,14 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	    (result = gs_moment_await((CUcontext)(uintptr_t)block.owner)) != CUDA_SUCCESS)
 		return result;
 	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {
-		gs_thread.served_from = call->caller;
 		gs_note_free(device, &block, 0);
+		result = CUDA_SUCCESS;
 		if (block.shared)
-			return shared_freed(device, &block, true);
-		if (!gs_order_capturing() && gsa_ran_ahead(device->allocator))
-			return gs_moment_await((CUcontext)(uintptr_t)block.owner);
-		return CUDA_SUCCESS;
+			result = shared_freed(device, &block, true);
+		else if (!gs_order_capturing() && gsa_ran_ahead(device->allocator))
+			result = gs_moment_await((CUcontext)(uintptr_t)block.owner);
+		served(call, work);
+		return result;
 	}
 	if (dptr != 0 && is_held(dptr))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -325,6 +336,7 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 			      CUstream hStream)
 {
 	bool per_thread = gs_fn_info[call->fn].per_thread, known;
+	uint32_t work = gs_thread.memory_work;
 	CUstream handle = hStream == NULL && per_thread ? CU_STREAM_PER_THREAD : hStream;
 	struct gsa_stream stream;
 	CUresult result;
@@ -336,7 +348,7 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 		if (!known && gs_device_holds(dptr) && (result = unknown_stream(handle)) != CUDA_SUCCESS)
 			return result;
 		if (free_ours(dptr, known ? &stream : NULL, &result)) {
-			gs_thread.served_from = call->caller;
+			served(call, work);
 			return result;
 		}
 	}

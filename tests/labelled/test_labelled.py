@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # timeout 600
-"""The labelled programs of this folder on the simulated GPU: what they say must be found is found, and nothing else.
+"""The labelled programs of this folder and of blind/ on the simulated GPU: what they say must be found is found, and nothing else.
 
-    test_labelled.py [--blind] [--once]     --blind: those of blind/, which were written without knowing the detector
+    test_labelled.py [--blind] [--once]     --blind: only those of blind/, which were written without knowing the detector
     test_labelled.py --gpu                  those on a real GPU; the others need simulated kernels
 
 A program gets three runs (--once: one) to come out as it says: how long something took is the machine's affair."""
@@ -77,7 +77,7 @@ def judge(source_path):
 
 
 def main():
-    folders = ["tests/labelled/blind"] if BLIND else ["tests/labelled"]
+    folders = ["tests/labelled/blind"] if BLIND else ["tests/labelled", "tests/labelled/blind"]
     sources = sorted(path for folder in folders for sort in ("rt_*.c", "drv_*.c") for path in glob.glob(os.path.join(TOP, folder, sort)))
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         judged = list(pool.map(judge, sources))

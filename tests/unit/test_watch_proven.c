@@ -137,6 +137,7 @@ static void pending_work(void **state)
 	struct gs_work_stream stream, other;
 	CUevent event = event_new();
 	uint32_t context;
+	bool followed;
 
 	(void)state;
 	gs_driver.cuCtxGetCurrent = context_current;
@@ -151,16 +152,27 @@ static void pending_work(void **state)
 	assert_true(gs_proven_stream_pending(&stream));
 	assert_false(gs_proven_stream_pending(&other));
 	assert_true(gs_proven_context_pending(0x777));
-	assert_true(gs_proven_event_pending(event, &context));
+	assert_true(gs_proven_event_pending(event, &context, &followed));
 	assert_int_equal(context, 0x777);
+	assert_false(followed);
+	gs_proven_submitted(&other, 102);
+	assert_true(gs_proven_event_pending(event, &context, &followed));
+	assert_false(followed);
+	gs_proven_stream(other.id, 103);
 	gs_proven_event_done(event);
-	assert_false(gs_proven_event_pending(event, &context));
+	assert_false(gs_proven_event_pending(event, &context, &followed));
 	assert_false(gs_proven_stream_pending(&stream));
 	assert_false(gs_proven_context_pending(0x777));
 	for (unsigned i = 0; i < MANY; i++)
-		assert_true(gs_proven_event_pending(event_new(), &context));
+		assert_true(gs_proven_event_pending(event_new(), &context, &followed));
+	assert_false(followed);
+	event = event_new();
 	gs_proven_submitted(&stream, 200);
+	gs_proven_event_recorded(event, &stream, 201);
+	gs_proven_submitted(&stream, 202);
 	assert_true(gs_proven_stream_pending(&stream));
+	assert_true(gs_proven_event_pending(event, &context, &followed));
+	assert_true(followed);
 }
 
 int main(void)
