@@ -302,6 +302,7 @@ static void test_refused(void **state)
 	uint64_t calls = 1;
 
 	for (uint64_t at = 1; at <= calls; at += 1 + at / 20) {
+		end(state);
 		start(state);
 		fake.refuse_at = at;
 		for (uint32_t i = 0; i < 1200; i++)
@@ -312,9 +313,7 @@ static void test_refused(void **state)
 		assert_int_equal(replay->stats.refused <= 1, 1);
 		if (fake.calls > calls)
 			calls = fake.calls;
-		end(state);
 	}
-	start(state);
 }
 
 /* No more is kept than is allowed. */
@@ -432,6 +431,7 @@ static void test_any(void **state)
 	uint64_t replayed = 0, launched = 0;
 
 	for (uint64_t number = 1; number <= SEEDS; number++) {
+		end(state);
 		start(state);
 		seed = number * 1000003;
 		replay->options.eager = number % 3 != 0;
@@ -442,11 +442,9 @@ static void test_any(void **state)
 		any_program();
 		replayed += replay->stats.replayed;
 		launched += replay->stats.launches;
-		end(state);
 	}
 	printf("# %llu of %llu launches by graphs\n", (unsigned long long)replayed, (unsigned long long)launched);
 	assert_true(replayed * 3 > launched);
-	start(state);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
