@@ -55,18 +55,23 @@ static void idle_print(const struct gsr_finding *finding)
 /* What it is to a step of the main loop, where it comes about as often as that goes round, or more often. */
 static void step_print(const struct gsr_model *model, const struct gsr_finding *finding)
 {
-	char number[GSR_CELL_BYTES], time[GSR_CELL_BYTES], median[GSR_CELL_BYTES];
-	uint64_t steps;
+	char number[GSR_CELL_BYTES], time[GSR_CELL_BYTES], whole[GSR_CELL_BYTES];
+	uint64_t steps, step_ns, each_ns;
 	size_t loop;
 
 	if (!finding->problem || !gsr_steps_main(model, &loop))
 		return;
 	steps = GSR_CELL(model, loops, steps, loop);
-	if (finding->calls < steps / 2)
+	if (steps == 0 || finding->calls < steps / 2)
 		return;
-	gsr_line("            about %s in a step, %s of the %s that it takes (median)",
-		 gsr_number(number, (finding->calls + steps / 2) / steps), gsr_duration(time, finding->host_ns / steps),
-		 gsr_duration(median, GSR_CELL(model, loops, median_ns, loop)));
+	step_ns = GSR_CELL(model, loops, wall_ns, loop) / steps;
+	each_ns = finding->host_ns / steps;
+	gsr_number(number, (finding->calls + steps / 2) / steps);
+	if (each_ns <= step_ns)
+		gsr_line("            about %s in a step, %s of the %s that it takes on average", number, gsr_duration(time, each_ns),
+			 gsr_duration(whole, step_ns));
+	else /* also outside of steps, or from several threads at once */
+		gsr_line("            about %s in a step", number);
 }
 
 static void kernels_print(const struct gsr_finding *finding)
@@ -81,6 +86,7 @@ static void kernels_print(const struct gsr_finding *finding)
 static void finding_print(const struct gsr_model *model, struct gsr_places *places, const struct gsr_finding *finding)
 {
 	const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
+	const char *advice = gsr_finding_advice(model, finding);
 	char time[GSR_CELL_BYTES], share[GSR_CELL_BYTES], place[GSR_CELL_BYTES], calls[GSR_CELL_BYTES];
 	char each[GSR_CELL_BYTES], longest[GSR_CELL_BYTES];
 
@@ -98,10 +104,10 @@ static void finding_print(const struct gsr_model *model, struct gsr_places *plac
 	copies_print(finding);
 	idle_print(finding);
 	kernels_print(finding);
-	if (finding->problem && text->advice[0] != '\0')
-		gsr_line("            instead: %s", text->advice);
-	else if (!text->problem && text->advice[0] != '\0')
-		gsr_line("            %s", text->advice);
+	if (finding->problem && advice[0] != '\0')
+		gsr_line("            instead: %s", advice);
+	else if (!text->problem && advice[0] != '\0')
+		gsr_line("            %s", advice);
 }
 
 static void rest_print(const struct gsr_model *model, const struct gsr_findings *findings,
@@ -122,6 +128,19 @@ static void rest_print(const struct gsr_model *model, const struct gsr_findings 
 	gsr_line("%s more places with %s in all (-n 0 shows them)", gsr_number(count, rest), gsr_duration(time, host_ns));
 }
 
+/* Host time in calls that take or give back memory. */
+static uint64_t memory_ns(const struct gsr_model *model)
+{
+	static const char *const classes[] = {"alloc", "free", "host_alloc", "host_free"};
+	uint64_t host_ns = 0;
+
+	for (size_t row = 0; row < GSR_ROWS(model, waits); row++)
+		for (unsigned i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+			if (strcmp(GSR_NAME(model, waits, class, row), classes[i]) == 0)
+				host_ns += GSR_CELL(model, waits, host_ns, row);
+	return host_ns;
+}
+
 static void sync_print(const char *path, const struct gsr_model *model, struct gsr_places *places,
 		       const struct gsr_findings *findings, const struct gsr_options *options)
 {
@@ -135,9 +154,13 @@ static void sync_print(const char *path, const struct gsr_model *model, struct g
 		gsr_line("no waits were recorded: %s", why != NULL ? why : "the host never waited long enough to be noticed");
 		return;
 	}
-	gsr_line("the host waited %s (%s of %s) in %s places; times are the host's, inside the calls",
+	gsr_line("the host waited %s (%s of %s) in %s; times are the host's, inside the calls",
 		 gsr_duration(time, findings->host_ns), gsr_share(share, findings->host_ns, elapsed_ns(model)),
-		 gsr_duration(elapsed, elapsed_ns(model)), gsr_number(count, findings->count));
+		 gsr_duration(elapsed, elapsed_ns(model)),
+		 gsr_cell(count, "%zu place%s", findings->count, findings->count == 1 ? "" : "s"));
+	if (memory_ns(model) > 0)
+		gsr_line("of that, %s were in calls for memory, which need not wait for the device",
+			 gsr_duration(time, memory_ns(model)));
 	if (findings->idle_ns > 0)
 		gsr_line("the device had nothing to do for at least %s (%s) afterwards: from the end of a wait to the next launch",
 			 gsr_duration(time, findings->idle_ns), gsr_share(share, findings->idle_ns, elapsed_ns(model)));

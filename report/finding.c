@@ -408,6 +408,19 @@ void gsr_findings_drop(struct gsr_findings *findings)
 	free(findings->findings);
 }
 
+const char *gsr_finding_advice(const struct gsr_model *model, const struct gsr_finding *finding)
+{
+	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(model->meta, GS_KEY(meta, settings));
+
+	if (finding->kind == GSR_FINDING_HOST_MEMORY && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(settings, "pinned_cache")))
+		return "pin it once, outside the loop, and let blocks of one size be used again";
+	if (strcmp(gsr_text(settings, "backend"), "vmm") == 0 && finding->kind == GSR_FINDING_ALLOC)
+		return "here the cache has to grow: allocate the largest sizes first, or outside the loop; purge_ms:0 lets it keep what it has";
+	if (strcmp(gsr_text(settings, "backend"), "vmm") == 0 && finding->kind == GSR_FINDING_FREE)
+		return "free outside the loop";
+	return gsr_finding_texts[finding->kind].advice;
+}
+
 void gsr_finding_json(const struct gsr_finding *finding, cJSON *object)
 {
 	cJSON_AddStringToObject(object, "kind", gsr_finding_texts[finding->kind].key);

@@ -49,6 +49,9 @@ struct gsr_findings {
 void gsr_findings_read(const struct gsr_model *model, struct gsr_places *places, struct gsr_findings *ret_findings);
 void gsr_findings_drop(struct gsr_findings *findings);
 
+/* What to do instead; that a cache helps is no advice where it was on already. */
+const char *gsr_finding_advice(const struct gsr_model *model, const struct gsr_finding *finding);
+
 /* Adds what programs read of a finding, but for its place. */
 void gsr_finding_json(const struct gsr_finding *finding, cJSON *object);
 

@@ -211,6 +211,12 @@ static void memory_put(struct making *making)
 
 /* --- waits and launches ------------------------------------------------------------------------------------------ */
 
+/* Why there are none; null where they were recorded. */
+static void missing_put(struct making *making, const char *key, const char *why)
+{
+	cJSON_AddItemToObject(making->pack->header, key, why != NULL ? cJSON_CreateString(why) : cJSON_CreateNull());
+}
+
 static void waits_put(struct making *making)
 {
 	struct gsr_findings findings;
@@ -219,6 +225,8 @@ static void waits_put(struct making *making)
 	gsr_findings_read(making->model, making->places, &findings);
 	cJSON_AddNumberToObject(making->pack->header, "waits_ns", (double)findings.host_ns);
 	cJSON_AddNumberToObject(making->pack->header, "idle_ns", (double)findings.idle_ns);
+	missing_put(making, "waits_missing", gsr_waits_missing(making->model));
+	missing_put(making, "launches_missing", gsr_launches_missing(making->model));
 	for (size_t i = 0; i < findings.count; i++) {
 		const struct gsr_finding *finding = &findings.findings[i];
 		const struct gsr_finding_text *text = &gsr_finding_texts[finding->kind];
@@ -226,7 +234,7 @@ static void waits_put(struct making *making)
 
 		gsr_finding_json(finding, wait);
 		cJSON_AddStringToObject(wait, "title", text->title);
-		cJSON_AddStringToObject(wait, "advice", text->advice);
+		cJSON_AddStringToObject(wait, "advice", gsr_finding_advice(making->model, finding));
 		cJSON_AddBoolToObject(wait, "normal", !text->problem);
 		cJSON_AddNumberToObject(wait, "stack", (double)finding->stack);
 		cJSON_AddItemToArray(list, wait);

@@ -108,6 +108,8 @@ enum gsr_verdict gsr_verdict_of(const struct gsr_step_time *time)
 		return GSR_VERDICT_COMPUTE;
 	if (percent(time->wait, time) >= WAITS)
 		return time->device_known || percent(time->idle, time) >= IDLE ? GSR_VERDICT_SYNC : GSR_VERDICT_UNCLEAR;
+	if (percent(time->memory + time->load, time) >= WAITS)
+		return GSR_VERDICT_UNCLEAR;
 	if ((time->device_known || percent(time->wait, time) < WAITS_SMALL) && launches_all_the_time(time))
 		return GSR_VERDICT_LAUNCH;
 	return GSR_VERDICT_UNCLEAR;
@@ -117,14 +119,18 @@ char *gsr_verdict_evidence(const struct gsr_step_time *time, enum gsr_verdict ve
 {
 	char device[GSR_CELL_BYTES], share[GSR_CELL_BYTES], launch[GSR_CELL_BYTES], number[GSR_CELL_BYTES];
 	char wait[GSR_CELL_BYTES], queue[GSR_CELL_BYTES], busy[GSR_CELL_BYTES];
+	char memory[GSR_CELL_BYTES] = "";
 
 	if (time->device_known)
 		gsr_cell(busy, "the device works %.20s of it (%.20s, by samples)", gsr_share(share, time->device, time->wall),
 			 gsr_duration(device, time->device));
 	else
 		gsr_cell(busy, "how long the device works is not known");
-	gsr_cell(text, "%.120s; the host waits %.20s, is held up by a full queue %.20s, and has %.20s for each of %.20s launches%s",
-		 busy, gsr_share(wait, time->wait, time->wall), gsr_share(queue, time->queue, time->wall),
+	if (percent(time->memory, time) > 0)
+		gsr_cell(memory, ", is in calls for memory %.20s", gsr_share(share, time->memory, time->wall));
+	gsr_cell(text,
+		 "%.120s; the host waits for the device %.20s%.50s, is held up by a full queue %.20s, and has %.20s for each of %.20s launches%s",
+		 busy, gsr_share(wait, time->wait, time->wall), memory, gsr_share(queue, time->queue, time->wall),
 		 gsr_duration(launch, time->launches > 0 ? host_ns(time) / time->launches : 0),
 		 gsr_number(number, time->launches),
 		 verdict == GSR_VERDICT_COPY ? "; it waits most in copies" : "");

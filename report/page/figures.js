@@ -31,23 +31,21 @@ const Figures = {
 		];
 
 		if (held > 0)
-			figures.push(
-				[
-					"Held at most",
-					Format.bytes(held),
-					room > 0
-						? Format.share(held, room) + " of " + Format.bytes(room)
-						: "by the allocator",
-					() => view.set({ moment: holding.peak, item: -1, line: -1 }),
-				],
-				[
-					"Not in use then",
-					Format.bytes(unused),
-					Format.share(unused, held) + " of what was held",
-					() => view.set({ moment: holding.peak, item: -1, line: -1 }),
-				],
-			);
-		if (snapshot.is_own)
+			figures.push([
+				"Held at most",
+				Format.bytes(held),
+				room > 0 ? Format.share(held, room) + " of " + Format.bytes(room) : "by the allocator",
+				() => view.set({ moment: holding.peak, item: -1, line: -1 }),
+			]);
+		if (held > 0 && snapshot.is_own)
+			figures.push([
+				"Not in use of that",
+				Format.bytes(unused),
+				Format.share(unused, held) +
+					(holding.peak < end ? " of what was held at " + time(holding.peak) : " of what was held at the end"),
+				() => view.set({ moment: holding.peak, item: -1, line: -1 }),
+			]);
+		if (!header.waits_missing)
 			figures.push([
 				"Host waited",
 				Format.duration(header.waits_ns),
@@ -58,10 +56,12 @@ const Figures = {
 			]);
 		figures.push([
 			"Events",
-			Format.count(snapshot.events),
-			header.recording.events_dropped > 0
-				? Format.count(header.recording.events_dropped) + " older ones dropped"
-				: "all there were",
+			header.history_kept ? Format.count(snapshot.events) : "\u2013",
+			!header.history_kept
+				? "none were kept"
+				: header.recording.events_dropped > 0
+					? Format.count(header.recording.events_dropped) + " older ones dropped"
+					: "all there were",
 			null,
 		]);
 		Dom.fill(

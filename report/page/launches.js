@@ -80,19 +80,9 @@ class Launches {
 	}
 
 	missing() {
-		const { snapshot } = this.view;
-		const { settings } = snapshot.meta;
+		const why = this.view.snapshot.header.launches_missing;
 
-		if (!snapshot.is_own)
-			return Dom.empty(
-				"No launches.",
-				"The tool that made this snapshot does not record them; gpushim does.",
-			);
-		if (settings.watch === false || settings.launches === 0)
-			return Dom.empty(
-				"Launches were not recorded.",
-				"The program ran with `watch:off` or `launches:0`; without these gpushim counts and times each launch.",
-			);
+		if (why) return Dom.empty("Launches were not recorded.", Format.sentence(why) + ".");
 		return Dom.empty("No launches.", "The program launched nothing on a device.");
 	}
 }

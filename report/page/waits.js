@@ -53,18 +53,9 @@ class Waits {
 	}
 
 	missing() {
-		const { snapshot } = this.view;
+		const why = this.view.snapshot.header.waits_missing;
 
-		if (!snapshot.is_own)
-			return Dom.empty(
-				"No waits.",
-				"The tool that made this snapshot does not record them; gpushim does.",
-			);
-		if (snapshot.meta.settings.watch === false)
-			return Dom.empty(
-				"Waits were not watched.",
-				"The program ran with `watch:off`; without it gpushim times what waits.",
-			);
+		if (why) return Dom.empty("Waits were not recorded.", Format.sentence(why) + ".");
 		return Dom.empty("No waits.", "The host never waited for a device long enough to be noticed.");
 	}
 

@@ -119,4 +119,31 @@ text = launch(step(wall_ns=10 * MS, launches=1000, launch_ns=4 * MS, device_ns=2
 tap.ok("3.00 ms instead of 10.00 ms (an estimate)" in text, "what a graph might bring is an estimate", text)
 text = launch(step(wall_ns=1 * MS, launches=100, launch_ns=300000, device_ns=5 * MS))[1]
 tap.ok("a clock on the host shows 1.00 ms for a step of 5.00 ms" in text, "a clock on the host would mislead", text)
+text = launch(step(wall_ns=10 * MS, launches=100, memory_calls=1, memory_ns=9 * MS))[1]
+tap.ok("the host waits for the device 0.0 %, is in calls for memory 90.0 %," in " ".join(text.split()) and "launch-bound" not in text, "time in calls for memory is named apart", text)
+
+# --- what sync says of calls for memory ------------------------------------------------------------------------------
+
+
+def memory_calls(backend, each_ns, step_ns):
+    """sync of a snapshot whose one wait is for memory from the driver, once in each of 100 steps."""
+    data = copy.deepcopy(copies)
+    waits, loops = data["waits"], data["loops"]
+    waits["class"][0] = waits["class_names"].index("alloc")
+    for key, value in dict(calls=100, apart=100, host_ns=100 * each_ns, longest_ns=each_ns, size_bytes=0, first_launch=0,
+                           last_launch=1 << 40, drained=0, idle_ns=0).items():
+        waits[key][0] = value
+    loops["steps"][0], loops["wall_ns"][0], loops["median_ns"][0] = 100, 100 * step_ns, step_ns // 3
+    data["meta"]["settings"]["backend"] = backend
+    with open(tap.path_of("memory.json"), "w") as file:
+        json.dump(data, file)
+    return tap.report("sync", "-n", "0", "memory.json")[1]
+
+
+text = memory_calls("vmm", 2 * MS, 5 * MS)
+tap.ok("about 1 in a step, 2.00 ms of the 5.00 ms that it takes on average" in text, "what it is to a step: means of both", text)
+tap.ok("instead: here the cache has to grow" in text and "backend:vmm" not in text, "no cache is advised where there is one", text)
+tap.ok("of that, 200.00 ms were in calls for memory" in text, "calls for memory are named apart", text)
+text = memory_calls("cudamalloc", 6 * MS, 5 * MS)
+tap.ok("about 1 in a step\n" in text and "(backend:vmm)" in text, "nothing is more than a step; without a cache it is advised", text)
 tap.done()
