@@ -77,17 +77,19 @@ static cJSON *failure_json(const struct gsr_model *model, struct gsr_places *pla
 
 /* --- devices ----------------------------------------------------------------------------------------------------- */
 
-static void gauge_row(struct gsr_grid *grid, const cJSON *device, const char *gauge, const char *text)
+/* now_only: the peak is not known. */
+static void gauge_row(struct gsr_grid *grid, const cJSON *device, const char *gauge, bool now_only, const char *text)
 {
 	uint64_t total = gsr_count(device, GS_KEY(devices, total_bytes));
 	uint64_t now = gsr_gauge(device, gauge, "now"), peak = gsr_gauge(device, gauge, "peak");
 	char cells[4][GSR_CELL_BYTES];
 
 	gsr_grid_row(grid, (const char *const[]){gsr_bytes(cells[0], now), gsr_share(cells[1], now, total),
-						 gsr_bytes(cells[2], peak), gsr_share(cells[3], peak, total), text});
+						 now_only ? "-" : gsr_bytes(cells[2], peak),
+						 now_only ? "" : gsr_share(cells[3], peak, total), text});
 }
 
-static void device_print(const cJSON *device)
+static void device_print(const struct gsr_model *model, const cJSON *device)
 {
 	static const char *const heads[] = {"NOW", "%", "PEAK", "%", "MEMORY"};
 	const cJSON *counters = cJSON_GetObjectItemCaseSensitive(device, GS_KEY(devices, counters));
@@ -104,10 +106,16 @@ static void device_print(const cJSON *device)
 		return;
 	}
 	grid = gsr_grid_new(heads, 5);
-	gauge_row(grid, device, "reserved_bytes", "held by gpushim");
-	gauge_row(grid, device, "allocated_bytes", "in live blocks, as asked for");
-	gauge_row(grid, device, "pending_bytes", "freed, not yet free for everybody");
-	gauge_row(grid, device, "idle_bytes", "idle");
+	if (gsr_is_recovered(model)) {
+		gauge_row(grid, device, "allocated_bytes", true, "in live blocks, as asked for");
+		gsr_grid_print(grid);
+		gsr_line("  unknown: what was held for them, how often memory was added or ran out; no file of a killed process holds that");
+		return;
+	}
+	gauge_row(grid, device, "reserved_bytes", false, "held by gpushim");
+	gauge_row(grid, device, "allocated_bytes", false, "in live blocks, as asked for");
+	gauge_row(grid, device, "pending_bytes", false, "freed, not yet free for everybody");
+	gauge_row(grid, device, "idle_bytes", false, "idle");
 	gsr_grid_print(grid);
 	gsr_line("  %s allocations, %s without a driver call; memory added %s times%s", gsr_number(count, allocs),
 		 gsr_share(share, gsr_count(counters, "hits"), allocs), gsr_number(grows, gsr_count(counters, "grows")),
@@ -129,11 +137,14 @@ static void torch_print(const struct gsr_model *model, const struct gsr_torch *t
 		return;
 	gsr_line("%s", "");
 	gsr_heading("PyTorch");
-	gsr_line("  %s in %s tensors; %s at their peak, %s tensors allocated in all",
+	if (gsr_is_recovered(model))
+		gsr_line("  %s in %s tensors", gsr_bytes(bytes, torch->tensor_bytes), gsr_number(count, torch->tensor_count));
+	else
+		gsr_line("  %s in %s tensors; %s at their peak, %s tensors allocated in all",
 		 gsr_bytes(bytes, torch->tensor_bytes), gsr_number(count, torch->tensor_count),
 		 gsr_bytes(peak, gsr_live_total(model, "tensor", GS_KEY(live_totals, peak_bytes))),
 		 gsr_number(share, gsr_live_total(model, "tensor", GS_KEY(live_totals, total_count))));
-	if (torch->held_count > 0)
+	if (torch->held_count > 0 && !gsr_is_recovered(model))
 		gsr_line("  its segments hold %s; %s of that (%s) is cached by PyTorch, free to nobody else",
 			 gsr_bytes(bytes, torch->held_bytes), gsr_bytes(peak, torch->cached_bytes),
 			 gsr_share(share, torch->cached_bytes, torch->held_bytes));
@@ -171,6 +182,7 @@ static void totals_print(const struct gsr_model *model)
 					       {"registered", "host memory of the program's own, pinned where it lies"},
 					       {"ipc", "memory of other processes that is open here"},
 					       {"handle", "physical memory the program created itself"}};
+	bool recovered = gsr_is_recovered(model);
 	struct gsr_grid *grid = NULL;
 	char cells[4][GSR_CELL_BYTES];
 
@@ -187,8 +199,8 @@ static void totals_print(const struct gsr_model *model)
 		    grid, (const char *const[]){
 			      gsr_bytes(cells[0], gsr_live_total(model, texts[i][0], GS_KEY(live_totals, bytes))),
 			      gsr_number(cells[1], gsr_live_total(model, texts[i][0], GS_KEY(live_totals, count))),
-			      gsr_bytes(cells[2], gsr_live_total(model, texts[i][0], GS_KEY(live_totals, peak_bytes))),
-			      gsr_number(cells[3], ever), texts[i][1]});
+			      recovered ? "-" : gsr_bytes(cells[2], gsr_live_total(model, texts[i][0], GS_KEY(live_totals, peak_bytes))),
+			      recovered ? "-" : gsr_number(cells[3], ever), texts[i][1]});
 	}
 	if (grid != NULL)
 		gsr_grid_print(grid);
@@ -292,9 +304,10 @@ static void history_print(const struct gsr_model *model)
 /* --- what it is for ---------------------------------------------------------------------------------------------- */
 
 /* Says nothing where there is nothing to tell apart. */
-static void purposes_print(const struct gsr_usage *purposes)
+static void purposes_print(const struct gsr_model *model, const struct gsr_usage *purposes)
 {
 	static const char *const heads[] = {"LIVE", "%", "AT PEAK", "%", "WHAT IT IS FOR"};
+	bool past_known = gsr_history_kept(model);
 	struct gsr_grid *grid;
 
 	if (purposes->count == 0 || (purposes->count == 1 && strcmp(purposes->groups[0].name, "other") == 0))
@@ -310,8 +323,8 @@ static void purposes_print(const struct gsr_usage *purposes)
 		gsr_grid_row(grid,
 			     (const char *const[]){gsr_bytes(cells[0], use->live_bytes),
 						   gsr_share(cells[1], use->live_bytes, purposes->sum.live_bytes),
-						   gsr_bytes(cells[2], use->peak_bytes),
-						   gsr_share(cells[3], use->peak_bytes, purposes->sum.peak_bytes),
+						   past_known ? gsr_bytes(cells[2], use->peak_bytes) : "-",
+						   past_known ? gsr_share(cells[3], use->peak_bytes, purposes->sum.peak_bytes) : "",
 						   purposes->groups[i].name});
 	}
 	gsr_grid_print(grid);
@@ -380,10 +393,10 @@ int gsr_summary(const char *path, const struct gsr_model *model, const struct gs
 		process_print(model);
 		failure_print(model, places);
 		gsr_errors_print(places, model, 8);
-		cJSON_ArrayForEach(device, model->devices) device_print(device);
+		cJSON_ArrayForEach(device, model->devices) device_print(model, device);
 		torch_print(model, &torch);
 		totals_print(model);
-		purposes_print(&purposes);
+		purposes_print(model, &purposes);
 		if (usage.count > 0) {
 			char what[GSR_CELL_BYTES];
 

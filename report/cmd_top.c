@@ -1,10 +1,15 @@
 /* gpushim-report top: the places that hold the most memory. */
 #include "report/view.h"
 
-static void sums_print(const struct gsr_usage *usage, const struct gsr_options *options)
+static void sums_print(bool past_known, const struct gsr_usage *usage, const struct gsr_options *options)
 {
 	char live[GSR_CELL_BYTES], count[GSR_CELL_BYTES], peak[GSR_CELL_BYTES], what[GSR_CELL_BYTES];
 
+	if (!past_known) {
+		gsr_line("%s by %s: %s in %s alive", gsr_sorts_text(options->sorts, what), gsr_order_text(options->order),
+			 gsr_bytes(live, usage->sum.live_bytes), gsr_number(count, usage->sum.live_count));
+		return;
+	}
 	gsr_line("%s by %s: %s in %s alive, %s at the peak%s", gsr_sorts_text(options->sorts, what), gsr_order_text(options->order),
 		 gsr_bytes(live, usage->sum.live_bytes), gsr_number(count, usage->sum.live_count),
 		 gsr_bytes(peak, usage->sum.peak_bytes), usage->complete ? "" : " of the history");
@@ -52,7 +57,7 @@ int gsr_top(const char *path, const struct gsr_model *model, const struct gsr_op
 		gsr_json_print(object);
 	} else {
 		gsr_print_title(path, model);
-		sums_print(&usage, &options);
+		sums_print(gsr_history_kept(model), &usage, &options);
 		gsr_usage_print(places, model, &usage, &options);
 		notes_print(model, &usage);
 	}

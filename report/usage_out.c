@@ -63,27 +63,67 @@ const char *gsr_group_head(enum gsr_group_by by)
 	}
 }
 
+enum figure { LIVE, COUNT, PEAK, TOTAL, ALLOCS, FIGURES };
+
+/* Behind which figure its share stands. */
+static enum figure ordered_figure(enum gsr_order order)
+{
+	switch (order) {
+	case GSR_ORDER_PEAK:
+	case GSR_ORDER_TEMPORARY:
+		return PEAK;
+	case GSR_ORDER_TOTAL:
+		return TOTAL;
+	case GSR_ORDER_COUNT:
+		return ALLOCS;
+	default:
+		return LIVE;
+	}
+}
+
+/* Texts of the figures, with that of the share behind the one that it is of. */
+static void share_insert(const char *const figures[FIGURES], enum figure ordered, const char *share, const char *name,
+			 const char *ret_cells[FIGURES + 2])
+{
+	unsigned count = 0;
+
+	for (unsigned figure = 0; figure < FIGURES; figure++) {
+		ret_cells[count++] = figures[figure];
+		if (figure == ordered)
+			ret_cells[count++] = share;
+	}
+	ret_cells[count] = name;
+}
+
 void gsr_usage_print(struct gsr_places *places, const struct gsr_model *model, const struct gsr_usage *usage,
 		     const struct gsr_options *options)
 {
 	bool temporary = options->order == GSR_ORDER_TEMPORARY;
-	const char *const heads[] = {
-	    "LIVE", "%", "COUNT", temporary ? "TEMPORARY" : "AT PEAK", "TOTAL", "ALLOCS", gsr_group_head(options->by)};
-	struct gsr_grid *grid = gsr_grid_new(heads, 7);
+	bool past_known = gsr_history_kept(model);
+	const char *const names[FIGURES] = {"LIVE", "COUNT", temporary ? "TEMPORARY" : "AT PEAK", "TOTAL", "ALLOCS"};
+	enum figure ordered = ordered_figure(options->order);
+	const char *row[FIGURES + 2];
+	struct gsr_grid *grid;
 	size_t shown = rows_shown(usage, options);
 
+	share_insert(names, ordered, "%", gsr_group_head(options->by), row);
+	grid = gsr_grid_new(row, FIGURES + 2);
 	for (size_t i = 0; i < shown; i++) {
-		char cells[6][GSR_CELL_BYTES];
+		char cells[FIGURES][GSR_CELL_BYTES], share[GSR_CELL_BYTES];
 		const struct gsr_group *group = &usage->groups[i];
 		const struct gsr_use *use = &group->use;
+		const char *const figures[FIGURES] = {
+		    gsr_bytes(cells[LIVE], use->live_bytes),
+		    gsr_number(cells[COUNT], use->live_count),
+		    !past_known ? "-" : temporary ? gsr_number(cells[PEAK], use->temporary_count) : gsr_bytes(cells[PEAK], use->peak_bytes),
+		    past_known ? gsr_bytes(cells[TOTAL], use->total_bytes) : "-",
+		    past_known ? gsr_number(cells[ALLOCS], use->total_count) : "-",
+		};
 
-		gsr_grid_row(grid, (const char *const[]){gsr_bytes(cells[0], use->live_bytes),
-							 gsr_share(cells[1], use->live_bytes, usage->sum.live_bytes),
-							 gsr_number(cells[2], use->live_count),
-							 temporary ? gsr_number(cells[3], use->temporary_count)
-								   : gsr_bytes(cells[3], use->peak_bytes),
-							 gsr_bytes(cells[4], use->total_bytes),
-							 gsr_number(cells[5], use->total_count), group->name});
+		share_insert(figures, ordered,
+			     gsr_share(share, gsr_use_figure(use, options->order), gsr_use_figure(&usage->sum, options->order)),
+			     group->name, row);
+		gsr_grid_row(grid, row);
 		if (options->by == GSR_BY_STACK)
 			stack_print(grid, places, model, group);
 	}

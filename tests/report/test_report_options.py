@@ -3,6 +3,7 @@
 
 import glob
 import gzip
+import json
 import os
 import re
 import shutil
@@ -74,6 +75,24 @@ tap.equal((tap.report("symbolize", "-f", "-o", "own.json", "own.json")[0], mode(
 os.chmod(tap.path_of("own.json"), 0o644)
 tap.report("html", "-f", "own.json", "-o", "wide.html")
 tap.equal(mode("wide.html"), 0o644, "and of one that all may read all may")
+
+# The share is of what the places are ordered by; what is not known is no zero.
+for order, head in ("live", "LIVE"), ("peak", "AT PEAK"), ("total", "TOTAL"), ("count", "ALLOCS"):
+    rows = tap.report("top", "--by", order, "-n", "0", torch)[1].splitlines()[2:]
+    shares = [float(share) for row in rows for share in re.findall(r"([0-9.]+) %", row)]
+    tap.ok(re.search(head + " +%", rows[0]) is not None and abs(sum(shares) - 100) < 1, "--by %s: its share" % order, "\n".join(rows))
+nothing = os.path.basename(tap.snapshot("blocks", 0))
+for command in "top", "summary":
+    out = tap.report(command, nothing)[1]
+    tap.ok(re.search(r" MiB +[0-9.]+ % +[0-9]+ +- +- +-  ", out) and "at the peak" not in out, command + " with history:0: the past is unknown", out)
+with open(tap.path_of(torch)) as file:
+    killed = json.load(file)
+killed["meta"].update(reason="killed", settings={"history": 100})
+with open(tap.path_of("killed.json"), "w") as file:
+    json.dump(killed, file)
+out = tap.report("summary", "killed.json")[1]
+tap.ok("  unknown: what was held" in out and " allocations, " not in out and "never out of memory" not in out and "held by" not in out,
+       "summary of what a killed process left says what is unknown", out)
 
 # What cannot be read is one line from every command, and leaves no file.
 with open(tap.path_of("empty.json"), "w"):
