@@ -99,7 +99,9 @@ static APART void cooperative(cudaStream_t stream)
 
 static void ways(cudaStream_t stream)
 {
-	extended(stream, NULL);
+	CUlaunchAttribute nothing = {.id = CU_LAUNCH_ATTRIBUTE_IGNORE};
+
+	extended(stream, &nothing);
 	cooperative(stream);
 	NEED(cudaGraphLaunch(executable, stream));
 	NEED(cudaDeviceSynchronize());
