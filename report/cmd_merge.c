@@ -273,6 +273,8 @@ int gsr_merge(char *const *words, int count, const struct gsr_options *options)
 			json_print(&job, options);
 		} else {
 			members_print(&job);
+			if (count == 1)
+				gsr_line("one file only: there is nothing to set beside it");
 			spreads_print(&job, options);
 		}
 	}

@@ -11,6 +11,7 @@
 #include "report/import.h"
 #include "report/input.h"
 #include "report/output.h"
+#include "report/ring_file.h"
 #include "report/scan.h"
 #include "shim/base/err.h"
 
@@ -394,6 +395,14 @@ static int bytes_read(const char *bytes, size_t length, struct gsr_model *model,
 	return error;
 }
 
+static bool ring_is(const char *bytes, size_t length)
+{
+	const uint64_t wanted = GS_RING_FILE_MAGIC;
+
+	return length >= sizeof(struct gs_ring_header) &&
+	       memcmp(bytes + offsetof(struct gs_ring_header, magic), &wanted, sizeof(wanted)) == 0;
+}
+
 int gsr_load(const char *path, struct gsr_model *ret_model)
 {
 	struct gsr_model model = {0};
@@ -405,6 +414,12 @@ int gsr_load(const char *path, struct gsr_model *ret_model)
 	if (gsr_input_read(path, &bytes, &length, &why) != 0) {
 		fprintf(stderr, "gpushim-report: %s: %s\n", path, why);
 		return GS_E_IO;
+	}
+	if (ring_is(bytes, length)) {
+		fprintf(stderr, "gpushim-report: %s: a ring file, as a killed process leaves it; gpushim-report recover makes a snapshot of it\n",
+			path);
+		free(bytes);
+		return GS_E_INVALID;
 	}
 	error = bytes_read(bytes, length, &model, &error_at, wrong);
 	free(bytes);

@@ -1,6 +1,7 @@
 /* gpushim-report: reads snapshots, offline. What there is to call is in command.def. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/command.h"
 #include "report/load.h"
@@ -59,6 +60,10 @@ int main(int argc, char **argv)
 
 		fprintf(stderr, "gpushim-report: %s: no %s\n", command->name,
 			strstr(words, "FILE") != NULL || strchr(words, ' ') != NULL ? "file" : strncmp(words, "PID", 3) == 0 ? "process" : words);
+		return GSR_UNUSABLE;
+	}
+	if (options.output == NULL && (command->files == gsr_import || command->files == gsr_symbolize) && isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "gpushim-report: %s: a snapshot is nothing to read on a terminal: give it a name with -o\n", command->name);
 		return GSR_UNUSABLE;
 	}
 	if (is_lost(command, argv + first, argc - first, &options))

@@ -8,6 +8,7 @@
 
 #include "report/command.h"
 #include "report/help_conf.h"
+#include "shim/base/span.h"
 
 const struct gsr_option gsr_option_table[GSR_OPTION_COUNT] = {
 #define OPTION(name, letter, text, argument, line) {letter, text, argument, line},
@@ -36,8 +37,8 @@ const unsigned gsr_command_count = sizeof(gsr_command_table) / sizeof(gsr_comman
 static int complain(const char *option, const char *text, const char *choices)
 {
 	fprintf(stderr, "gpushim-report: --%s: \"%s\" is none of", option, text);
-	for (; *choices != '\0'; choices += *choices == '|') {
-		int length = (int)strcspn(choices, "|");
+	for (; *choices != '\0' && *choices != ']'; choices += *choices == '|') {
+		int length = (int)strcspn(choices, "|]");
 
 		fprintf(stderr, " %.*s", length, choices);
 		choices += length;
@@ -192,10 +193,15 @@ static int option_read(enum gsr_option_id id, char *argument, struct gsr_options
 
 const struct gsr_command *gsr_command_find(const char *name)
 {
-	for (unsigned i = 0; i < gsr_command_count; i++)
+	struct gsb_nearest nearest = {.wanted = gsb_span_of(name)};
+
+	for (unsigned i = 0; i < gsr_command_count; i++) {
 		if (strcmp(name, gsr_command_table[i].name) == 0)
 			return &gsr_command_table[i];
-	fprintf(stderr, "gpushim-report: there is no command \"%s\"; gpushim-report --help lists them\n", name);
+		gsb_nearest_offer(&nearest, gsb_span_of(gsr_command_table[i].name));
+	}
+	fprintf(stderr, "gpushim-report: there is no command \"%s\"; the nearest is \"%s\"; gpushim-report --help lists them\n", name,
+		nearest.best.start);
 	return NULL;
 }
 
@@ -227,6 +233,22 @@ static enum gsr_option_id id_of(int code)
 	return GSR_OPTION_COUNT;
 }
 
+/* In one line, what getopt_long has found wrong with the word before optind, or within it. */
+static int option_complain(char *const *argv)
+{
+	enum gsr_option_id id = id_of(optopt);
+
+	if (optopt == 0)
+		fprintf(stderr, "gpushim-report: unrecognized option '%s'", argv[optind - 1]);
+	else if (id == GSR_OPTION_COUNT)
+		fprintf(stderr, "gpushim-report: unrecognized option '-%c'", optopt);
+	else
+		fprintf(stderr, "gpushim-report: --%s takes %s", gsr_option_table[id].name,
+			gsr_option_table[id].argument != NULL ? "a value" : "no value");
+	fputs("; gpushim-report --help lists what there is\n", stderr);
+	return -1;
+}
+
 /* Options that the command does not take are mistakes: they would do nothing. */
 static int fit_check(const struct gsr_command *command, const struct gsr_options *options)
 {
@@ -249,10 +271,15 @@ int gsr_options_read(int argc, char **argv, struct gsr_options *ret_options, con
 
 	*ret_command = NULL;
 	known_make(known, letters);
+	opterr = 0;
 	while (done == 0 && (code = getopt_long(argc, argv, letters, known, NULL)) != -1)
-		done = code == '?' ? -1 : option_read(id_of(code), optarg, ret_options, &color);
+		done = code == '?' ? option_complain(argv) : option_read(id_of(code), optarg, ret_options, &color);
 	if (done != 0)
 		return done;
+	if (optind < argc && strcmp(argv[optind], "help") == 0) { /* help COMMAND is COMMAND --help */
+		ret_options->given |= (uint64_t)1 << GSR_OPTION_HELP;
+		optind++;
+	}
 	if (optind < argc) {
 		*ret_command = gsr_command_find(argv[optind]);
 		if (*ret_command == NULL)

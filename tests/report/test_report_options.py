@@ -25,6 +25,28 @@ status, out, err = tap.report("sync", "--by=live", torch)
 tap.equal((status, out, err), (2, "", "gpushim-report: sync takes no --by; gpushim-report sync --help lists what it takes\n"),
           "an option of another command")
 
+# Help, and mistakes: one line that says where to go on.
+tap.equal((tap.report("help"), tap.report("help", "top")), (tap.report("--help"), tap.report("top", "--help")), "help COMMAND is COMMAND --help")
+with open(tap.path_of("left.ring"), "wb") as file:
+    file.write((0x676e6972736870).to_bytes(8, "little") + bytes(1 << 16))
+for arguments, wanted in (
+        (("summry", torch), 'there is no command "summry"; the nearest is "summary"; gpushim-report --help lists them'),
+        (("top", "--colour", torch), "unrecognized option '--colour'; gpushim-report --help lists what there is"),
+        (("top", "-x", torch), "unrecognized option '-x'; gpushim-report --help lists what there is"),
+        (("top", torch, "--by"), "--by takes a value; gpushim-report --help lists what there is"),
+        (("top", "--json=1", torch), "--json takes no value; gpushim-report --help lists what there is"),
+        (("--help-conf=html",), '--help-conf: "html" is none of text markdown'),
+        (("summary", "left.ring"), "left.ring: a ring file, as a killed process leaves it; gpushim-report recover makes a snapshot of it")):
+    tap.equal(tap.report(*arguments), (2, "", "gpushim-report: %s\n" % wanted), "wrong: " + " ".join(arguments[:2]))
+tap.ok("one file only: there is nothing to set beside it\n" in tap.report("merge", torch)[1], "merge of one file")
+for command in "import", "symbolize":
+    terminal, inner = os.openpty()
+    run = subprocess.run([tap.REPORT, command, torch], cwd=tap.FOLDER.name, stdout=inner, stderr=subprocess.PIPE)
+    tap.equal((run.returncode, run.stderr.decode()),
+              (2, "gpushim-report: %s: a snapshot is nothing to read on a terminal: give it a name with -o\n" % command), command + " on a terminal")
+    os.close(inner)
+    os.close(terminal)
+
 # Files.
 plain = tap.report("top", torch)[1]
 
