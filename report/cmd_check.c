@@ -367,7 +367,7 @@ static unsigned text_print(const struct limits *limits, const struct measuring *
 	}
 	gsr_grid_print(grid);
 	if (broken > 0)
-		gsr_heading("%u of %zu limits are not kept.", broken, limits->count);
+		gsr_heading("%u of %zu limit%s %s not kept.", broken, limits->count, limits->count == 1 ? "" : "s", broken == 1 ? "is" : "are");
 	return broken;
 }
 
