@@ -140,13 +140,21 @@ static bool function_fits(const struct rule *rule, const char *function)
 	return fnmatch(rule->function, function, 0) == 0 || (dot != NULL && fnmatch(rule->function, dot + 1, 0) == 0);
 }
 
+/* A pattern without a slash is also one of a file's name without folders. */
+static bool file_fits(const struct rule *rule, const char *file)
+{
+	const char *slash = strchr(rule->file, '/') == NULL ? strrchr(file, '/') : NULL;
+
+	return fnmatch(rule->file, file, 0) == 0 || (slash != NULL && fnmatch(rule->file, slash + 1, 0) == 0);
+}
+
 static const char *rules_apply(const struct gsr_categories *categories, const char *kind, const char *file,
 			       const char *function)
 {
 	for (size_t i = 0; i < categories->rule_count; i++) {
 		const struct rule *rule = &categories->rules[i];
 
-		if (strcmp(rule->kind, kind) == 0 && fnmatch(rule->file, file, 0) == 0 &&
+		if (strcmp(rule->kind, kind) == 0 && file_fits(rule, file) &&
 		    (function == NULL || function_fits(rule, function)))
 			return rule->category;
 	}

@@ -235,6 +235,20 @@ static const struct metric *metric_find(const char *name, size_t length)
 	return NULL;
 }
 
+/* Of a unit of time, its nanoseconds; 0 = it is none. */
+static double time_scale(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double scale;
+	} units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].scale;
+	return 0;
+}
+
 static int limit_add(struct limits *limits, const char *from, const char *text)
 {
 	size_t name = strcspn(text, " <>="), blank = name + strspn(text + name, " ");
@@ -250,9 +264,12 @@ static int limit_add(struct limits *limits, const char *from, const char *text)
 	value += strspn(value, " ");
 	if (limit.metric->unit == NS) {
 		char *end;
+		double scale;
 
-		limit.value = strtod(value, &end) * 1e9;
-		if (end != value && isfinite(limit.value) && strcmp(end + strspn(end, " "), "s") == 0) {
+		limit.value = strtod(value, &end);
+		scale = time_scale(end + strspn(end, " "));
+		limit.value *= scale;
+		if (end != value && scale > 0 && isfinite(limit.value)) {
 			if (limit.value >= 0 && limit.value < 1e15) /* whole nanoseconds, as what is measured */
 				limit.value = (double)(uint64_t)(limit.value + 0.5);
 			goto add;
@@ -263,7 +280,7 @@ static int limit_add(struct limits *limits, const char *from, const char *text)
 	if (limit.is_share && limit.metric->whole == NONE)
 		return limit_complain(from, text, "this figure is no part of anything: give a value without %");
 	if (!limit.is_share && limit.metric->unit == NS)
-		return limit_complain(from, text, "a time has to be given in seconds or as a share: 1.5s, 3%");
+		return limit_complain(from, text, "a time has to be given in seconds or as a share: 1.5s, 20ms, 3%");
 add:
 	limit.text = strdup(text);
 	limits->limits = realloc(limits->limits, (limits->count + 1) * sizeof(*limits->limits));

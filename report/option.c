@@ -97,7 +97,7 @@ static int rows_read(const char *text, unsigned *ret_rows)
 
 bool gsr_quantity_read(const char *text, double *ret_value, bool *ret_is_share)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	static const char units[] = "KMGT";
 	char *end;
 	double value = strtod(text, &end);
 
@@ -106,13 +106,14 @@ bool gsr_quantity_read(const char *text, double *ret_value, bool *ret_is_share)
 	end += strspn(end, " ");
 	*ret_is_share = strcmp(end, "%") == 0;
 	if (!*ret_is_share && *end != '\0') {
-		unsigned unit = 0;
+		const char *unit = strchr(units, *end);
 
-		while (unit < 5 && strcmp(end, units[unit]) != 0) {
-			value *= 1024;
-			unit++;
+		if (unit != NULL) {
+			value *= (double)(1024ull << 10 * (unit - units));
+			end++;
+			end += strncmp(end, "iB", 2) == 0;
 		}
-		if (unit == 5)
+		if (strcmp(end, "B") != 0 && (unit == NULL || *end != '\0'))
 			return false;
 	}
 	*ret_value = value;

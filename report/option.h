@@ -73,7 +73,8 @@ int gsr_options_read(int argc, char **argv, struct gsr_options *ret_options, con
 /* Help for one command, or for all (NULL). */
 void gsr_help_print(const struct gsr_command *command);
 
-/* "12.5 MiB", "7GiB", "3 %", "800": a number and its unit, which is "", "%" or one of B KiB MiB GiB TiB. false: it is none. */
+/* "12.5 MiB", "7GiB", "3 %", "800": a number and its unit, which is "", "%", B, or one of K M G T, also as KiB and KB; those are
+ * 1024s, as in the settings. false: it is none. */
 bool gsr_quantity_read(const char *text, double *ret_value, bool *ret_is_share);
 
 #endif

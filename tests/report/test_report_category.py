@@ -119,6 +119,10 @@ tap.equal({key: row["live_bytes"] >> 20 for key, row in json.loads(tap.report("s
 own = rules("# mine\n\nlabels python train.py main  # a comment\nthings thread pt_*\n")
 changes = {0: "labels", len(CASES): "things"}
 tap.equal(categories(name, "--categories", own), (0, wanted(changes), ""), "a user's rules come first; inner frames first")
+adam = {i: "adam" for i, case in enumerate(CASES) if case[0] and case[0][0][0].endswith("/adamw.py")}
+tap.equal((len(adam) > 0, categories(name, "--categories", rules("adam python adamw.py\n"))), (True, (0, wanted(adam), "")),
+          "a file without a slash is the last part of a path")
+own = rules("# mine\n\nlabels python train.py main  # a comment\nthings thread pt_*\n")
 tap.equal(categories(make("set.json", own)), (0, wanted(changes), ""), "the file that the settings name")
 status, found, err = categories(make("gone.json", "/no/such/rules"))
 tap.ok((status, found) == (0, wanted()) and err.count("\n") == 1 and "/no/such/rules" in err,

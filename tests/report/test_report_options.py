@@ -116,6 +116,15 @@ out = tap.report("summary", "killed.json")[1]
 tap.ok("  unknown: what was held" in out and " allocations, " not in out and "never out of memory" not in out and "held by" not in out,
        "summary of what a killed process left says what is unknown", out)
 
+# Units of limits: those of the settings, and of times.
+killed["meta"]["settings"]["watch"] = True
+with open(tap.path_of("units.json"), "w") as file:
+    json.dump(killed, file)
+for limit, status in (("live<=40M", 0), ("live<=40MB", 0), ("live<=40MiB", 0), ("live<=40960K", 0), ("live<=39.9MB", 1), ("live<=1T", 0), ("live>=41943040B", 0),
+                      ("waits<=4000ms", 0), ("waits<=4000000us", 0), ("waits<=1ms", 1), ("waits<=1m", 2), ("live<=40MiBs", 2), ("live<=40X", 2)):
+    got = tap.report("check", "-l", limit, "units.json")
+    tap.equal(got[0], status, "check " + limit)
+
 # What cannot be read is one line from every command, and leaves no file.
 with open(tap.path_of("empty.json"), "w"):
     pass
