@@ -457,6 +457,11 @@ async function empty(browser) {
 		"what was alive at the end is known",
 		await text(page, "#figures"),
 	);
+	ok(
+		!/Host waited|all there were/.test(await text(page, "#figures")),
+		"what was neither watched nor kept is no figure",
+		await text(page, "#figures"),
+	);
 	equal(page.wrong, [], "no error");
 	await page.close();
 
@@ -529,7 +534,7 @@ async function imported(browser) {
 
 	ok(
 		/peak\s*5.2.GiB/.test(await text(page, "#figures")) &&
-			!(await text(page, "#figures")).includes("Host waited"),
+			!/Host waited|Not in use/.test(await text(page, "#figures")),
 		"a snapshot of PyTorch",
 		await text(page, "#figures"),
 	);
