@@ -2,16 +2,14 @@
  *
  * Of segments only what lies under live blocks is known: each block is a segment of its own. Peaks are not known either;
  * they are given as what was alive. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "report/command.h"
 #include "report/json_text.h"
+#include "report/output.h"
 #include "report/ring_read.h"
 #include "shim/base/err.h"
 
@@ -352,44 +350,50 @@ static char *name_for(const char *path)
 	return name;
 }
 
-static int fail(const char *name, const char *why)
+/* To standard output. */
+static void snapshot_write(const struct gsr_ring *file)
 {
-	fprintf(stderr, "gpushim-report: %s: %s\n", name, why);
-	return GS_E_INVALID;
+	meta_write(stdout, file);
+	devices_write(stdout, file);
+	totals_write(stdout, file);
+	memory_write(stdout, file);
+	events_write(stdout, file);
+	stacks_write(stdout, file);
 }
 
-static int snapshot_write(const char *name, const struct gsr_ring *file)
+/* Beside the ring file; as closed to others as it is. */
+static int snapshot_make(const char *path, const struct gsr_ring *file, const struct gsr_options *options)
 {
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-	bool wrote;
+	char *name = name_for(path), *input = (char *)path;
+	int status = GSR_UNUSABLE;
 
-	if (out == NULL)
-		return fail(name, errno == EEXIST ? "is there already" : strerror(errno));
-	meta_write(out, file);
-	devices_write(out, file);
-	totals_write(out, file);
-	memory_write(out, file);
-	events_write(out, file);
-	stacks_write(out, file);
-	wrote = !ferror(out);
-	if (fclose(out) == 0 && wrote)
-		return 0;
-	unlink(name);
-	return fail(name, "it cannot be written");
+	if (gsr_output_open(name, options->force, gsr_output_mode(&input, 1) & 0600) == 0) {
+		snapshot_write(file);
+		status = gsr_output_close(GSR_FINE);
+	}
+	if (status == GSR_FINE)
+		gsr_name_print("snapshot", name, options);
+	free(name);
+	return status;
 }
 
 int gsr_recover(const char *path, const struct gsr_options *options)
 {
+	static bool written;
 	struct gsr_ring file;
-	char *name = name_for(path);
 	int status = GSR_UNUSABLE;
 
-	if (gsr_ring_read(path, &file) == 0 && snapshot_write(name, &file) == 0) {
-		gsr_name_print("snapshot", name, options);
-		status = GSR_FINE;
+	if (gsr_ring_read(path, &file) == 0) {
+		if (options->output == NULL) {
+			status = snapshot_make(path, &file, options);
+		} else if (written) {
+			fprintf(stderr, "gpushim-report: %s: one snapshot a file; without -o each gets its own\n", path);
+		} else {
+			snapshot_write(&file);
+			written = true;
+			status = GSR_FINE;
+		}
 	}
 	gsr_ring_drop(&file);
-	free(name);
 	return status;
 }

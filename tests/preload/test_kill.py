@@ -46,9 +46,9 @@ def start(folder, conf, *words):
                             env={**os.environ, "GPUSHIM_ALLOC_CONF": conf}, start_new_session=True)
 
 
-def recover(path):
+def recover(path, *options):
     """Status and the name of the snapshot; a crash is a negative status."""
-    run = subprocess.run([REPORT, "recover", path], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([REPORT, "recover", *options, path], capture_output=True, text=True, timeout=60)
     return run.returncode, run.stdout.strip(), run.stderr
 
 
@@ -101,6 +101,27 @@ def kills(choose):
             wrong = what_is_wrong(name) if status == 0 else said
             ok(status == 0 and not wrong and mode == 0o600 and name == found[0][:-5] + ".killed.json",
                "kill %d: all that was alive is there, by stack" % number, (status, name, wrong, oct(mode)))
+            if number == 0:
+                elsewhere(found[0], name)
+
+
+def elsewhere(path, name):
+    """Where it goes."""
+    with open(name, "rb") as file:
+        snapshot = file.read()
+    status, _, said = recover(path)
+    ok(status == 2 and said == "gpushim-report: %s: there is such a file; -f replaces it\n" % name, "one that is there stays", said)
+    with open(name, "w", encoding="utf-8") as file:
+        file.write("spoilt")
+    status, again, _ = recover(path, "-f")
+    with open(name, "rb") as file:
+        ok((status, again, file.read()) == (0, name, snapshot), "-f replaces it", again)
+    other = path + ".other"
+    status, said, _ = recover(path, "-o", other)
+    with open(other, "rb") as file:
+        ok((status, said, file.read()) == (0, "", snapshot), "-o names another", said)
+    ok(os.stat(name).st_mode & 0o777 == 0o600 and not [entry for entry in os.listdir(os.path.dirname(path)) if ".part" in entry],
+       "for the owner alone, and nothing is left behind")
 
 
 def damaged(choose):
@@ -155,7 +176,7 @@ def ends():
         process.communicate()
         ok(not glob.glob(folder + "/*.ring"), "without the setting there is no such file", os.listdir(folder))
     with tempfile.TemporaryDirectory() as folder:
-        process = start(folder, "snapshot:kill,snapshot_dir:nowhere", "20")
+        process = start(folder, "snapshot:kill,snapshot_dir:no/where", "20")
         _, said = process.communicate()
         ok(process.returncode == 0 and said.count("snapshot:kill has no effect") == 1,
            "where there is no room for it, one line", said)
