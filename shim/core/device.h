@@ -79,8 +79,8 @@ bool gs_device_all_peers(void);
 /* Contexts. id is unique for the life of the process, unlike the handle. */
 struct gs_context {
 	CUcontext handle;
-	CUdevice device;
 	uint64_t id;
+	CUdevice device;
 	bool alive;
 	bool primary; /* surely; memory of pools outlives all others */
 };

@@ -11,8 +11,8 @@ is 'no text relocations' "$(grep -c 'TEXTREL' <<<"$dynamic")" 0
 is 'no executable stack' "$(readelf -W -l "$library" | awk '$1 == "GNU_STACK" { print $7 }')" 'RW'
 like 'has a build id' "$(readelf -W -n "$library")" 'Build ID: [0-9a-f]{40}'
 bytes=$(($(readelf -W -l "$library" | awk '$1 == "TLS" { print $6 }')))
-# A preloaded library has its part in the first block of every thread; the spare room is for what is opened later.
-ok "little of it: $bytes bytes" test "$bytes" -le 2048
+# Opened later, for its functions that PyTorch calls, it has to fit into the room that the loader spares: 1664 bytes.
+ok "little of it: $bytes bytes" test "$bytes" -le 1664
 is 'no CUDA symbol is undefined' "$(nm -D --undefined-only "$library" | grep -E ' (cu[A-Z]|cuda|__cuda|unw_)')" ''
 is 'no export has a version' "$(nm -D --defined-only "$library" | grep -c '@')" 0
 done_testing
