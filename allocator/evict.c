@@ -102,14 +102,14 @@ static bool idle_above(struct gsa *allocator, uint64_t keep_bytes)
 	return above;
 }
 
-/* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. */
-static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t *cursor)
+/* Unmaps and releases one handle. Returns its size, 0 when there is none to give or the driver does not want it. GROW lock
+ * held. */
+static uint64_t trim_held(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t *cursor)
 {
 	struct gsa_block *block = NULL;
 	struct gsa_handle *handle = NULL;
 	uint64_t size_bytes = 0;
 
-	gsb_lock_acquire(&allocator->grow_lock);
 	if (idle_above(allocator, keep_bytes))
 		gsa_stitch_drop_unused(allocator);
 	gsb_lock_acquire(&allocator->lock);
@@ -124,8 +124,33 @@ static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 	gsb_lock_release(&allocator->lock);
 	if (size_bytes > 0)
 		gsa_evict_release(allocator, handle);
+	return size_bytes;
+}
+
+static uint64_t trim_once(struct gsa *allocator, enum gsa_pool pool, uint64_t keep_bytes, uint64_t *cursor)
+{
+	uint64_t size_bytes;
+
+	gsb_lock_acquire(&allocator->grow_lock);
+	size_bytes = trim_held(allocator, pool, keep_bytes, cursor);
 	gsb_lock_release(&allocator->grow_lock);
 	return size_bytes;
+}
+
+uint64_t gsa_evict_trim_try(struct gsa *allocator)
+{
+	uint64_t given_bytes = 0, bytes;
+
+	if (!gsb_lock_try(&allocator->grow_lock))
+		return 0;
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
+		uint64_t cursor = UINT64_MAX;
+
+		while ((bytes = trim_held(allocator, pool, 0, &cursor)) > 0)
+			given_bytes += bytes;
+	}
+	gsb_lock_release(&allocator->grow_lock);
+	return given_bytes;
 }
 
 uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes)

@@ -20,4 +20,7 @@ int gsa_evict_unmap(struct gsa *allocator, struct gsa_block *block, struct gsa_h
  * most keep_bytes are idle. Returns the bytes given back. No lock held. */
 uint64_t gsa_evict_trim(struct gsa *allocator, uint64_t keep_bytes);
 
+/* All that is known to be idle, unless somebody is at it. */
+uint64_t gsa_evict_trim_try(struct gsa *allocator);
+
 #endif

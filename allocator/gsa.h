@@ -157,6 +157,10 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
  * does not wait for the device. Returns the bytes given back. */
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes);
 
+/* Gives all that is known to be idle back, unless somebody grows or trims just now: for a thread that those may wait for. Records
+ * and polls no fence. Returns the bytes given back. */
+uint64_t gsa_trim_try(struct gsa *allocator);
+
 /* Called now and then, with no capture open: gives back as much as has been free all the time for age_ns, or, low, for
  * the last second of it: nobody wanted it meanwhile. Returns the bytes given back. */
 uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low);

@@ -213,3 +213,12 @@ uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 	gsa_share_sweep(allocator);
 	return gsa_reclaim_trim(allocator, keep_bytes);
 }
+
+uint64_t gsa_trim_try(struct gsa *allocator)
+{
+	uint64_t given_back = gsa_evict_trim_try(allocator);
+
+	if (given_back > 0 && allocator->ops.on_trim != NULL)
+		allocator->ops.on_trim(allocator->device, given_back);
+	return given_back;
+}

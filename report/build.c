@@ -227,6 +227,8 @@ void gsr_build_begin(struct gsr_build *build, const char *what)
 	build->model.functions = cJSON_CreateArray();
 	build->model.threads = cJSON_CreateArray();
 	build->model.errors = cJSON_CreateArray();
+	build->model.submit = cJSON_CreateArray();
+	build->model.graph = cJSON_CreateArray();
 	names_set(build, GS_SNAP_TABLE_frames, GS_SNAP_frames_kind, kinds);
 	names_set(build, GS_SNAP_TABLE_segments, GS_SNAP_segments_kind, segment_kinds);
 	names_set(build, GS_SNAP_TABLE_blocks, GS_SNAP_blocks_state, states);

@@ -155,7 +155,7 @@ static void totals_write(FILE *out, const struct gsr_ring *file)
 				before, file->header->classes[which], device, bytes, bytes, count, count, count);
 			before = ",";
 		}
-	fputs("],\n\"functions\":[],\n\"threads\":[],\n\"errors\":[]", out);
+	fputs("],\n\"functions\":[],\n\"threads\":[],\n\"errors\":[],\n\"submit\":[],\n\"graph\":[]", out);
 }
 
 /* One column: `print` writes a row; rows for which it returns false are left out. */

@@ -271,14 +271,27 @@ enum gs_snap_type {
 	X(errors, time_ns, COUNT, "of that call")                                                                      \
 	X(errors, launches_lost, COUNT, "launches that may be to blame and are no longer in the log")
 
+#define GS_SNAP_KEYS_submit(X)                                                                                         \
+	X(submit, kind, TEXT, "put_off, at_once, flush or flushes")                                                    \
+	X(submit, name, TEXT, "kind of work, reason, function, or all")                                                \
+	X(submit, text, TEXT, "the name in words; empty where it needs none")                                          \
+	X(submit, count, COUNT, "how often")                                                                           \
+	X(submit, host_ns, COUNT, "host time that waiting took; 0 where nothing waits")
+
+#define GS_SNAP_KEYS_graph(X)                                                                                          \
+	X(graph, kind, TEXT, "figure, plain or fall")                                                                  \
+	X(graph, name, TEXT, "of the figure, or the reason")                                                           \
+	X(graph, text, TEXT, "the name in words")                                                                      \
+	X(graph, count, COUNT, "the figure, or how often")
+
 /* Sections that are not tables: X(section, is a list of such objects). Beside them, schema is an integer and strings a
  * list of texts. */
 #define GS_SNAP_OBJECTS(X)                                                                                             \
 	X(meta, false) X(recording, false) X(devices, true) X(live_totals, true) X(functions, true) X(threads, true) \
-	X(errors, true)
+	X(errors, true) X(submit, true) X(graph, true)
 
 /* Sections that the first files of schema 1 do not have; a reader takes them as empty there. */
-#define GS_SNAP_LATER_SECTIONS "errors", "launches", "waits", "kernels", "steps", "loops", "crossings"
+#define GS_SNAP_LATER_SECTIONS "errors", "submit", "graph", "launches", "waits", "kernels", "steps", "loops", "crossings"
 
 /* Likewise columns, which read as 0 there. */
 #define GS_SNAP_LATER_COLUMNS                                                                                          \

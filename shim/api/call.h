@@ -53,6 +53,7 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 	if ((mode != GS_MODE_ACTIVE && (mode != GS_MODE_ENDED || call_class != GS_CLASS_FREE)) || gs_thread.inside != 0)
 		return false;
 	gs_thread.inside = 1;
+	gs_thread.driver_fn = fn;
 	call->fn = fn;
 	call->caller = caller;
 	if (submits)

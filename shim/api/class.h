@@ -8,8 +8,8 @@
 
 /*  X(name, key, timed, submits, to_host, takes, flushes, forgets, tells): timed = measure host time; submits = may give a device
  *  something to do; to_host = may leave a copy to host memory pending; takes = the driver may need device memory for it,
- *  other than what the call is for (H28); flushes = what was put off is submitted before it (H17), which for launches and
- *  for memory their handlers see to; forgets = launches that were known to succeed may not do so afterwards (H18);
+ *  other than what the call is for (H28); flushes = what was put off is submitted before it (H17), which for memory
+ *  and for work that may be put off itself their handlers see to; forgets = launches that were known to succeed may not do so afterwards (H18);
  *  tells = may return errors of earlier work */
 #define GS_CALL_CLASSES(X)                                                                                             \
 	X(QUERY, "query", 0, 0, 0, 0, 0, 0, 0) /* answers from the driver's own state */                              \
@@ -30,8 +30,9 @@
 	X(LAUNCH, "launch", 1, 1, 0, 1, 0, 0, 1)                                                                      \
 	X(GRAPH_LAUNCH, "graph_launch", 1, 1, 1, 1, 1, 0, 1) /* its nodes may copy to the host */                     \
 	X(GRAPH, "graph", 0, 1, 0, 1, 1, 0, 0) /* builds, instantiates, destroys */                                   \
-	X(EVENT, "event", 0, 1, 0, 0, 1, 0, 1) /* records */                                                          \
-	X(WAIT_EVENT, "wait_event", 0, 1, 0, 0, 1, 0, 1) /* orders a stream behind an event */                        \
+	X(EVENT, "event", 0, 1, 0, 0, 0, 0, 1) /* records */                                                          \
+	X(WAIT_EVENT, "wait_event", 0, 1, 0, 0, 0, 0, 1) /* orders a stream behind an event */                        \
+	X(CONTEXT_EVENT, "context_event", 0, 1, 0, 0, 1, 0, 1) /* both for a whole context */                         \
 	X(STREAM, "stream", 0, 1, 0, 1, 1, 0, 0) /* creates and destroys streams and events */                        \
 	X(CAPTURE, "capture", 0, 1, 0, 0, 1, 0, 0)                                                                    \
 	X(HOST_FUNC, "host_func", 0, 1, 0, 0, 1, 0, 1) /* the driver calls the program back */                        \

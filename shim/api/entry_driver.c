@@ -1,5 +1,5 @@
 /* The exported driver functions, made from the table: count, time, and either call the real function (PASS; COPY: and note
- * what is copied) or leave the call to gs_on_<symbol> of shim/wrap/ (HOOK), which gets the real function as its second argument. */
+ * what is copied; SET) or leave the call to gs_on_<symbol> of shim/wrap/ (HOOK), which gets the real function as its second argument. */
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
@@ -11,6 +11,7 @@
 #define NO_DRIVER CUDA_ERROR_NO_DEVICE
 
 #define DO_PASS(handler, call, real, arguments) real arguments
+#define DO_SET(handler, call, real, arguments) real arguments
 #define DO_COPY(handler, call, real, arguments)                                                                        \
 	(note_copy(call, gs_copy_of_##handler arguments, LAST_STREAM(arguments)), real arguments)
 #define DO_HOOK(handler, call, real, arguments) gs_on_##handler(call, real GS_AFTER_COMMA arguments)
@@ -35,47 +36,60 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream
 #define FIRST_OF(first, ...) (first)
 #define FIRST_OR_ZERO(...) FIRST_OF(__VA_ARGS__ __VA_OPT__(, ) 0, 0)
 #define FIRST(arguments) FIRST_OR_ZERO arguments
-#define THIRD_OF(first, second, third, ...) (third)
-#define THIRD_OR_ZERO(...) THIRD_OF(__VA_ARGS__ __VA_OPT__(, ) 0, 0, 0, 0)
-#define THIRD(arguments) THIRD_OR_ZERO arguments
 #define FIRST_STREAM(arguments) _Generic(FIRST(arguments), CUstream: FIRST(arguments), default: (CUstream)NULL)
 
-/* What memsets and asynchronous copies use; of a memset the address comes first and, unless it sets rows, how often it sets
- * what third. */
+/* What memsets and asynchronous copies use. */
 #define USED_COPY(handler, arguments)                                                                                  \
 	do {                                                                                                           \
 		struct gs_copy copy = gs_copy_of_##handler arguments;                                                  \
                                                                                                                        \
 		gs_hazard_copied(&call, &copy);                                                                        \
 	} while (0)
+#define USED_SET(handler, arguments)                                                                                   \
+	do {                                                                                                           \
+		struct gs_set set = gs_set_of_##handler arguments;                                                     \
+                                                                                                                       \
+		gs_hazard_set(set.to, set.flat ? set.width * set.element_bytes : 0);                                   \
+	} while (0)
 #define USED_PASS(handler, arguments) ((void)0)
 #define USED_HOOK(handler, arguments) ((void)0)
-#define SETS(call_class) (GS_CLASS_##call_class == GS_CLASS_SET || GS_CLASS_##call_class == GS_CLASS_SET_ASYNC)
-#define SET_ADDRESS(arguments) _Generic(FIRST(arguments), CUdeviceptr: FIRST(arguments), default: 0)
-#define SET_COUNT(arguments) _Generic(THIRD(arguments), size_t: THIRD(arguments), default: 0)
+#define USES(call_class)                                                                                               \
+	(GS_CLASS_##call_class == GS_CLASS_COPY_ASYNC || GS_CLASS_##call_class == GS_CLASS_SET ||                      \
+	 GS_CLASS_##call_class == GS_CLASS_SET_ASYNC)
 
-static uint64_t set_width(enum gs_fn fn)
+/* What may be put off, of that which has no handler: asynchronous memsets, and flat copies with both ends on a device as far as
+ * the function says. */
+#define WORK_PASS(handler, call_class, arguments) ((struct gs_submit_work){0})
+#define WORK_HOOK(handler, call_class, arguments) ((struct gs_submit_work){0})
+#define WORK_SET(handler, call_class, arguments)                                                                       \
+	((struct gs_submit_work){                                                                                      \
+	    .kind = GS_CLASS_##call_class == GS_CLASS_SET_ASYNC ? GS_SUBMIT_SET : GS_SUBMIT_NOTHING,                   \
+	    .stream = LAST_STREAM(arguments),                                                                          \
+	    .set = gs_set_of_##handler arguments})
+#define WORK_COPY(handler, call_class, arguments)                                                                      \
+	(GS_FN_##handler == GS_FN_cuMemcpyAsync || GS_FN_##handler == GS_FN_cuMemcpyDtoDAsync_v2                       \
+	     ? copy_work(gs_copy_of_##handler arguments, LAST_STREAM(arguments))                                       \
+	     : (struct gs_submit_work){0})
+
+static inline struct gs_submit_work copy_work(struct gs_copy copy, CUstream stream)
 {
-	switch (fn) {
-	case GS_FN_cuMemsetD32_v2:
-	case GS_FN_cuMemsetD32_v2_ptds:
-	case GS_FN_cuMemsetD32Async:
-	case GS_FN_cuMemsetD32Async_ptsz:
-		return 4;
-	case GS_FN_cuMemsetD16_v2:
-	case GS_FN_cuMemsetD16_v2_ptds:
-	case GS_FN_cuMemsetD16Async:
-	case GS_FN_cuMemsetD16Async_ptsz:
-		return 2;
-	case GS_FN_cuMemsetD8_v2:
-	case GS_FN_cuMemsetD8_v2_ptds:
-	case GS_FN_cuMemsetD8Async:
-	case GS_FN_cuMemsetD8Async_ptsz:
-		return 1;
-	default:
-		return 0;
-	}
+	return (struct gs_submit_work){
+	    .kind = GS_SUBMIT_COPY,
+	    .stream = stream,
+	    .copy = {(CUdeviceptr)(uintptr_t)copy.to, (CUdeviceptr)(uintptr_t)copy.from, copy.size_bytes},
+	};
 }
+
+/* In place of the real function, once the work was put off: the rest of the entry is the same. */
+#define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
+	__attribute__((unused)) static CUresult put_off_##symbol parameters                                            \
+	{                                                                                                              \
+		return CUDA_SUCCESS;                                                                                   \
+	}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "shim/api/driver.def"
+#pragma GCC diagnostic pop
 
 /* Copies that return when they are done, and not before all that the legacy stream waits for. */
 #define DONE(handler) (GS_FN_##handler == GS_FN_cuMemcpyDtoH_v2 || GS_FN_##handler == GS_FN_cuMemcpyAtoH_v2)
@@ -93,13 +107,17 @@ static uint64_t set_width(enum gs_fn fn)
 		if (!gs_call_begin(&call, GS_FN_##symbol, GS_CLASS_##call_class, GS_TIMED_##call_class,                \
 				   GS_SUBMITS_##call_class, __builtin_return_address(0)))                              \
 			return gs_driver.symbol arguments;                                                             \
-		if (GS_FLUSHES_##call_class)                                                                           \
-			gs_submit_flush();                                                                             \
+		struct gs_submit_work work = WORK_##disposition(handler, call_class, arguments);                       \
+		bool put = GS_FLUSHES_##call_class && gs_submit_work(&call, &work);                                    \
+		__typeof__(gs_driver.symbol) real = put ? put_off_##symbol : gs_driver.symbol;                             \
+                                                                                                                       \
 		if (GS_FORGETS_##call_class)                                                                           \
 			gs_submit_drop_graphs();                                                                       \
-		result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                                \
+		result = DO_##disposition(handler, &call, real, arguments);                                            \
+		if (!put)                                                                                              \
+			gs_submit_worked(&call, &work, result);                                                        \
 		if (GS_TAKES_##call_class && result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)          \
-			result = DO_##disposition(handler, &call, gs_driver.symbol, arguments);                        \
+			result = DO_##disposition(handler, &call, real, arguments);                                    \
 		if (GS_FORGETS_##call_class)                                                                           \
 			gs_submit_forget();                                                                            \
 		if (GS_TELLS_##call_class)                                                                             \
@@ -108,11 +126,8 @@ static uint64_t set_width(enum gs_fn fn)
 			gs_launch_note(&call, NOTED_KIND(call_class), NULL, LAST_STREAM(arguments), result);           \
 		if (SUBMITTED(call_class) && !DONE(handler))                                                           \
 			gs_launch_submitted(&call, FIRST_STREAM(arguments), result);                                   \
-		if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS && NOTED(call_class) &&                  \
-		    GS_CLASS_##call_class == GS_CLASS_COPY_ASYNC)                                                      \
+		if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS && USES(call_class))                     \
 			USED_##disposition(handler, arguments);                                                        \
-		if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS && SETS(call_class))                     \
-			gs_hazard_set(SET_ADDRESS(arguments), SET_COUNT(arguments) * set_width(call.fn));              \
 		if (DONE(handler) && result == CUDA_SUCCESS)                                                           \
 			gs_launch_copied(&call);                                                                       \
 		gs_call_end(&call, result, GS_CLASS_##call_class, GS_SUBMITS_##call_class, GS_TO_HOST_##call_class);   \

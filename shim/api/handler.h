@@ -13,6 +13,7 @@
 
 #define GS_HANDLER_PASS(handler, type, parameters)
 #define GS_HANDLER_COPY(handler, type, parameters)
+#define GS_HANDLER_SET(handler, type, parameters)
 #define GS_HANDLER_HOOK(handler, type, parameters)                                                                     \
 	CUresult gs_on_##handler(struct gs_call *call, type real GS_AFTER_COMMA parameters);
 

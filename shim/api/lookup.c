@@ -65,20 +65,23 @@ void gs_lookup_init(void)
 	gs_lookup_real_dlsym = symbol_behind("dlsym");
 }
 
-bool gs_lookup_is_exempt(const void *caller)
+bool gs_lookup_exempts(const struct gsb_elf *elf)
 {
 	static const char *const exempt[] = {"libcuda.so", "libgpushim.so", "libcupti.so", "libnvidia-",
 					     "libnvperf",  "libsanitizer",  "libToolsInjection", "libcudadebugger"};
-	struct gsb_elf elf;
-
-	if (gsb_elf_at(caller, &elf) != GS_OK)
-		return false;
-	const char *name = elf.soname != NULL ? elf.soname : gsb_base_name(elf.path);
+	const char *name = elf->soname != NULL ? elf->soname : gsb_base_name(elf->path);
 
 	for (size_t i = 0; i < sizeof(exempt) / sizeof(exempt[0]); i++)
 		if (strncmp(name, exempt[i], strlen(exempt[i])) == 0)
 			return true;
 	return false;
+}
+
+bool gs_lookup_is_exempt(const void *caller)
+{
+	struct gsb_elf elf;
+
+	return gsb_elf_at(caller, &elf) == GS_OK && gs_lookup_exempts(&elf);
 }
 
 /* A row whose real function is this very address. A driver may use one function for several rows: then the one that

@@ -20,5 +20,7 @@ void *gs_lookup_substitute(const char *name, bool per_thread, void *real, const 
 
 /* True for the driver itself, NVIDIA's profiling and management libraries, and ourselves: they see the real driver. */
 bool gs_lookup_is_exempt(const void *caller);
+struct gsb_elf;
+bool gs_lookup_exempts(const struct gsb_elf *elf);
 
 #endif

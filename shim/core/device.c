@@ -280,6 +280,19 @@ uint64_t gs_devices_trim(bool wait)
 	return given_back + gs_host_trim(wait && !gs_order_capturing());
 }
 
+uint64_t gs_devices_trim_try(void)
+{
+	uint64_t given_back = 0;
+
+	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
+		struct gs_device *device = gs_device_used(ordinal);
+
+		if (device != NULL)
+			given_back += gsa_trim_try(device->allocator);
+	}
+	return given_back;
+}
+
 void gs_device_add_peer(struct gs_device *device, CUdevice peer)
 {
 	uint64_t bit;

@@ -69,6 +69,9 @@ uint64_t gs_device_trim(struct gs_device *device, bool wait);
  * capture is open. Returns the bytes given back. */
 uint64_t gs_devices_trim(bool wait);
 
+/* Likewise what is known to be idle, for the submission thread: others may wait for it with locks held. */
+uint64_t gs_devices_trim_try(void);
+
 /* Lets a device read and write all memory of another that we serve, past and future. Where all devices reach each other,
  * those in use have it unasked; otherwise memory that cuCtxEnablePeerAccess is about is plain. */
 void gs_device_add_peer(struct gs_device *device, CUdevice peer);

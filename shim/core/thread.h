@@ -28,6 +28,7 @@ struct gs_thread {
 	uint32_t quick_kinds;              /* and the calls, by enum gs_quick_kind */
 	uint64_t quick_unloads;            /* gs_lookup_unloads of which this thread knows */
 	uint32_t stack;                    /* that gs_note_stack took last */
+	uint32_t driver_fn;                /* enum gs_fn of the driver call in progress, or of the last one */
 	const void *served_from;           /* who called the driver entry that we served last; for shim/api/quick.h */
 	uint32_t memory_work;              /* calls that get or give memory, or wait for that, made for the allocator */
 	struct gs_polls polls;

@@ -8,6 +8,7 @@
 #include "shim/snap/path_out.h"
 #include "shim/snap/settings_out.h"
 #include "shim/snap/step_out.h"
+#include "shim/snap/submit_out.h"
 #include "shim/snap/table_out.h"
 #include "shim/snap/watch_out.h"
 
@@ -532,6 +533,8 @@ void gs_render(struct gs_json *json, const char *reason, const struct gs_snapsho
 	functions_out(render);
 	threads_out(render);
 	errors_out(render);
+	gs_submit_out(json, source);
+	gs_graph_out(json, source);
 	TABLE(segments, gathered->segments.count, segments_cell, segments_names);
 	TABLE(blocks, gathered->blocks.count, blocks_cell, blocks_names);
 	TABLE(live, gathered->live.count, live_cell, live_names);

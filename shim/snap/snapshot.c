@@ -12,6 +12,7 @@
 #include "shim/core/conf.h"
 #include "shim/snap/file.h"
 #include "shim/snap/path_out.h"
+#include "shim/submit/graph.h"
 #include "shim/watch/kept.h"
 
 static struct gsb_lock snapshot_lock = GSB_LOCK_INIT(SNAPSHOT);
@@ -60,6 +61,10 @@ const struct gs_snapshot_source gs_snapshot_real_source = {
 	.stack_counters = gs_stack_counters_read,
 	.launch_read = gs_launch_read,
 	.error_read = gs_sticky_read,
+	.put_off = gs_submit_puts,
+	.made_at_once = gs_submit_directs,
+	.flushes = gs_submit_flushes,
+	.graph_stats = gs_graph_stats,
 	.counter_count = gs_counter_count,
 	.counter_read = gs_counter_read,
 	.process_read = gs_snapshot_process_read,

@@ -9,6 +9,7 @@
 #include "shim/core/device.h"
 #include "shim/snap/process.h"
 #include "shim/stack/stack.h"
+#include "shim/submit/count.h"
 #include "shim/watch/crossing.h"
 #include "shim/watch/launch.h"
 #include "shim/watch/kernel.h"
@@ -17,6 +18,8 @@
 #include "shim/watch/step.h"
 #include "shim/watch/sticky.h"
 #include "shim/watch/wait.h"
+
+struct gsg_replay_stats;
 
 struct gs_snapshot_source {
 	const struct gs_conf *conf;
@@ -68,6 +71,12 @@ struct gs_snapshot_source {
 	/* shim/watch/launch.h, shim/watch/sticky.h */
 	size_t (*launch_read)(struct gs_launch *launches, size_t capacity, uint64_t *ret_lost);
 	bool (*error_read)(struct gs_sticky_error *ret_error);
+
+	/* shim/submit/count.h, shim/submit/graph.h */
+	uint64_t (*put_off)(enum gs_submit_kind kind);
+	uint64_t (*made_at_once)(enum gs_submit_reason reason);
+	size_t (*flushes)(struct gs_submit_flush *ret_flushes, size_t limit, uint64_t *ret_count, uint64_t *ret_ns);
+	const struct gsg_replay_stats *(*graph_stats)(void);
 
 	/* shim/core/counter.h */
 	size_t (*counter_count)(void);

@@ -30,7 +30,8 @@ bool gs_attribute_is(const struct gs_attribute *attribute, int value)
 
 	gsb_lock_acquire(&lock);
 	slot = slot_of(attribute);
-	is = memcmp(&slots[slot].attribute, attribute, sizeof(*attribute)) == 0 && slots[slot].value == value;
+	is = attribute->function != NULL &&
+	     memcmp(&slots[slot].attribute, attribute, sizeof(*attribute)) == 0 && slots[slot].value == value;
 	gsb_lock_release(&lock);
 	return is;
 }

@@ -17,9 +17,9 @@ struct gs_known_table {
 	struct known_slot slots[SLOTS];
 };
 
-const struct gs_params gs_known_never;
+const struct gs_params gs_known_never, gs_known_plain;
 
-_Static_assert(sizeof(struct gs_known_key) == 4 * 8 + 8 * 4 + 8, "no padding: compared as bytes");
+_Static_assert(sizeof(struct gs_known_key) == 4 * 8 + 8 * 4 + 2 * 8, "no padding: compared as bytes");
 
 uint64_t gs_known_hash(const void *bytes, uint64_t size_bytes)
 {

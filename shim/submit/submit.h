@@ -1,11 +1,11 @@
-/* submit:thread: launches of kernels are put into a queue (graph/queue.h), and one thread hands them to the driver.
+/* submit:thread: work is put into a queue (graph/queue.h), and one thread hands it to the driver.
  *
- * What is put off is decided here, and only this: a launch like one that has succeeded before (shim/submit/known.h), on a
- * stream that means the same in every thread, while no capture is open, no tool watches and all submissions are seen
- * (H15-H18, H22). Every other call that reaches the driver and could tell, or change, what was queued flushes first, by the
+ * What is put off is decided here, and only this: launches of kernels, and copies within a device, memsets, records of events
+ * and waits for them, each like one that has succeeded before (shim/submit/known.h), on a stream that means the same in every
+ * thread, while no capture is open, no tool watches and all submissions are seen (H15-H18, H22). Every other call that reaches the driver and could tell, or change, what was queued flushes first, by the
  * `flushes` column of its class; so do our own events, waits and unmappings (H3).
  *
- * A launch that was put off has succeeded as far as the program knows. If the driver refuses it all the same, the next
+ * What was put off has succeeded as far as the program knows. If the driver refuses it all the same, the next
  * call that may return errors of earlier work returns that error. */
 #ifndef GS_SUBMIT_SUBMIT_H
 #define GS_SUBMIT_SUBMIT_H
@@ -16,12 +16,14 @@
 
 #include "shim/api/cuda.h"
 #include "shim/submit/attribute.h"
+#include "shim/submit/count.h"
+#include "shim/watch/set.h"
 
 struct gs_call;
 
-extern _Atomic bool gs_submit_on;      /* launches may be put off */
+extern _Atomic bool gs_submit_on;      /* work may be put off */
 extern _Atomic bool gs_submit_started; /* something may be queued */
-extern _Atomic int gs_submit_failed;   /* CUresult of a launch that was put off and refused; 0 = none */
+extern _Atomic int gs_submit_failed;   /* CUresult of what was put off and refused; 0 = none */
 
 /* Once, at start: on if the settings say so and it can work here; otherwise says why not. */
 void gs_submit_start(void);
@@ -95,6 +97,42 @@ static inline void gs_submit_launched(const struct gs_call *call, const struct g
 		gs_submit_learn(call, launch);
 }
 
+/* Work other than a launch. */
+struct gs_submit_work {
+	enum gs_submit_kind kind;
+	CUstream stream;
+	uint64_t epoch; /* as of a launch */
+	union {
+		struct {
+			CUdeviceptr to, from;
+			size_t size_bytes;
+		} copy;
+		struct gs_set set;
+		CUevent event;
+	};
+};
+
+bool gs_submit_work_put(const struct gs_call *call, const struct gs_submit_work *work);
+void gs_submit_work_learn(const struct gs_call *call, const struct gs_submit_work *work);
+
+/* As gs_submit_launch and gs_submit_launched. */
+static inline bool gs_submit_work(const struct gs_call *call, struct gs_submit_work *work)
+{
+	if (work->kind == GS_SUBMIT_NOTHING || !atomic_load_explicit(&gs_submit_on, memory_order_relaxed)) {
+		gs_submit_flush();
+		return false;
+	}
+	work->epoch = gs_submit_epoch();
+	return gs_submit_work_put(call, work);
+}
+
+static inline void gs_submit_worked(const struct gs_call *call, const struct gs_submit_work *work, CUresult result)
+{
+	if (work->kind != GS_SUBMIT_NOTHING && result == CUDA_SUCCESS &&
+	    __builtin_expect(atomic_load_explicit(&gs_submit_on, memory_order_relaxed), 0))
+		gs_submit_work_learn(call, work);
+}
+
 /* An attribute of a function is about to be set: flushes, unless that changes nothing, which is what it returns. And
  * afterwards: it was set to another value than before. */
 bool gs_submit_attribute_stays(const struct gs_attribute *attribute, int value);
@@ -102,6 +140,9 @@ void gs_submit_attribute_set(const struct gs_attribute *attribute, int value);
 
 /* Code was unloaded, or a context ended: handles of functions may be used again. */
 void gs_submit_code_gone(void);
+
+/* A context ended, and its events. */
+void gs_submit_context_gone(void);
 
 /* Something else that launches depend on has changed: none is known any more. */
 void gs_submit_forget(void);

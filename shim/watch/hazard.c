@@ -472,11 +472,7 @@ void gs_hazard_called(const struct gs_call *call, enum gs_call_class call_class)
 		if (gs_launch_stream(call, NULL, &stream) && !stream.captured)
 			gs_causal_stream_done(&stream, gs_ticks());
 		return;
-	case GS_CLASS_EVENT: /* of a whole context */
-		if (call->fn == GS_FN_cuEventRecord || call->fn == GS_FN_cuEventRecord_ptsz ||
-		    call->fn == GS_FN_cuEventRecordWithFlags || call->fn == GS_FN_cuEventRecordWithFlags_ptsz)
-			return;
-		break;
+	case GS_CLASS_CONTEXT_EVENT:
 	case GS_CLASS_HOST_FREE:
 	case GS_CLASS_HOST_FUNC:
 	case GS_CLASS_MEM_OP:

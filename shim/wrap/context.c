@@ -18,7 +18,7 @@
 static void context_gone(CUcontext context)
 {
 	gs_launch_code_gone();
-	gs_submit_code_gone();
+	gs_submit_context_gone();
 	gs_sample_context_gone(context);
 	if (gs_hazards)
 		gs_causal_all_done(gs_ticks());

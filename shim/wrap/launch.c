@@ -1,7 +1,9 @@
-/* Launches, which may be put off (shim/submit/submit.h), and the waits and questions that show how far they have come: for
+/* Launches and events, which may be put off (shim/submit/submit.h), and the waits and questions that show how far they have come: for
  * the launch log. */
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/core/order.h"
+#include "shim/submit/event.h"
 #include "shim/submit/submit.h"
 #include "shim/watch/causal.h"
 #include "shim/watch/hazard.h"
@@ -209,26 +211,63 @@ static CUresult event_recorded(const struct gs_call *call, CUevent event, CUstre
 	return result;
 }
 
+/* Of a stream that captures, or may. */
+static void note_captured(CUevent event)
+{
+	if (atomic_load_explicit(&gs_submit_on, memory_order_relaxed) && gs_order_capturing())
+		gs_submit_event_captured(event);
+}
+
+CUresult gs_on_cuEventCreate(struct gs_call *call, PFN_cuEventCreate_v2000 real, CUevent *phEvent, unsigned int Flags)
+{
+	CUresult result = real(phEvent, Flags);
+
+	(void)call;
+	if (result == CUDA_SUCCESS && atomic_load_explicit(&gs_submit_on, memory_order_relaxed))
+		gs_submit_event_made(*phEvent, Flags);
+	return result;
+}
+
 CUresult gs_on_cuEventRecord(struct gs_call *call, PFN_cuEventRecord_v2000 real, CUevent hEvent, CUstream hStream)
 {
+	struct gs_submit_work work = {.kind = GS_SUBMIT_RECORD, .stream = hStream, .event = hEvent};
 	uint64_t before = moment(call);
+	CUresult result = CUDA_SUCCESS;
 
-	return event_recorded(call, hEvent, hStream, before, real(hEvent, hStream));
+	note_captured(hEvent);
+	if (!gs_submit_work(call, &work)) {
+		result = real(hEvent, hStream);
+		gs_submit_worked(call, &work, result);
+	}
+	return event_recorded(call, hEvent, hStream, before, result);
 }
 
 CUresult gs_on_cuEventRecordWithFlags(struct gs_call *call, PFN_cuEventRecordWithFlags_v11010 real, CUevent hEvent,
 				      CUstream hStream, unsigned int flags)
 {
+	struct gs_submit_work work = {
+		.kind = flags == 0 ? GS_SUBMIT_RECORD : GS_SUBMIT_NOTHING,
+		.stream = hStream,
+		.event = hEvent,
+	};
 	uint64_t before = moment(call);
+	CUresult result = CUDA_SUCCESS;
 
 	if (gs_hazards && (flags & CU_EVENT_RECORD_EXTERNAL) != 0)
 		gs_causal_distrust_events();
-	return event_recorded(call, hEvent, hStream, before, real(hEvent, hStream, flags));
+	note_captured(hEvent);
+	if (!gs_submit_work(call, &work)) {
+		result = real(hEvent, hStream, flags);
+		gs_submit_worked(call, &work, result);
+	}
+	return event_recorded(call, hEvent, hStream, before, result);
 }
 
 static void event_gone(CUevent event)
 {
 	gs_proven_event_gone(event);
+	if (atomic_load_explicit(&gs_submit_on, memory_order_relaxed))
+		gs_submit_event_gone(event);
 	if (gs_hazards)
 		gs_causal_event_gone(event);
 }
@@ -250,9 +289,18 @@ CUresult gs_on_cuEventDestroy_v2(struct gs_call *call, PFN_cuEventDestroy_v4000 
 CUresult gs_on_cuStreamWaitEvent(struct gs_call *call, PFN_cuStreamWaitEvent_v3020 real, CUstream hStream,
 				 CUevent hEvent, unsigned int Flags)
 {
-	CUresult result = real(hStream, hEvent, Flags);
+	struct gs_submit_work work = {
+		.kind = Flags == 0 ? GS_SUBMIT_WAIT : GS_SUBMIT_NOTHING,
+		.stream = hStream,
+		.event = hEvent,
+	};
+	CUresult result = CUDA_SUCCESS;
 	struct gs_work_stream stream;
 
+	if (!gs_submit_work(call, &work)) {
+		result = real(hStream, hEvent, Flags);
+		gs_submit_worked(call, &work, result);
+	}
 	if (result == CUDA_SUCCESS && gs_launch_stream(call, hStream, &stream)) {
 		uint64_t now = gs_ticks();
 

@@ -290,7 +290,7 @@ def read(path):
 def table_symbols():
     """Each function of the table in the order of enum gs_fn, and its disposition."""
     for line in read("shim/api/driver.def").splitlines():
-        match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|COPY|HOOK), (\w+)\)$", line)
+        match = re.match(r"(DRV|DRV_TWIN)\((\w+), \w+, \w+, (\w*),.*, (PASS|COPY|SET|HOOK), (\w+)\)$", line)
         if line.startswith("DRV") and not match:
             raise ValueError("generate.py cannot read this row: %s" % line)
         if match:
@@ -310,7 +310,7 @@ def entry_mutants(numbers):
     """shim/api/entry_driver.c with the kinds hook, copy and class."""
     text = read("shim/api/entry_driver.c")
     for index, (symbol, disposition) in enumerate(table_symbols()):
-        if disposition != "PASS":
+        if disposition not in ("PASS", "SET"):
             numbers["%s:%s" % (disposition.lower(), symbol)] = 1000 + index
     text = changed(text, "gs_on_##handler(call, real GS_AFTER_COMMA arguments)",
                    "(gsb_mutant == 1000 + (int)(call)->fn ? (real arguments) "

@@ -82,6 +82,7 @@ static void row(const char *name, CUresult (*call)(void))
 		return symbol arguments;                                                                               \
 	}
 #define CALL_PASS(symbol, arguments)
+#define CALL_SET(symbol, arguments)
 #define CALL_HOOK(symbol, arguments)
 #define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
 	CALL_##disposition(symbol, arguments)
@@ -102,6 +103,7 @@ int main(void)
 	src = srcDevice;
 #define ROW_COPY(symbol) row(#symbol, call_##symbol);
 #define ROW_PASS(symbol)
+#define ROW_SET(symbol)
 #define ROW_HOOK(symbol)
 #define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
 	ROW_##disposition(symbol)

@@ -256,6 +256,7 @@ static void tells(const struct row *row, char **argv)
 
 int main(int argc, char **argv)
 {
+	CUresult (*block_shape)(CUfunction, int, int, int);
 	const char *what = argc > 1 ? argv[1] : "";
 	sim_call_watch_fn *call_watch;
 	CUlibrary library;
@@ -275,7 +276,8 @@ int main(int argc, char **argv)
 	NEED(cuModuleGetFunction(&kernel, module, "sim_delay"));
 	NEED(cuLibraryLoadData(&library, "simulated", NULL, NULL, 0, NULL, NULL, 0));
 	NEED(cuLibraryGetKernel(&library_kernel, library, "sim_delay"));
-	NEED(cuFuncSetBlockShape(kernel, 32, 1, 1));
+	*(void **)&block_shape = dlsym(RTLD_DEFAULT, "cuFuncSetBlockShape"); /* to import it would end putting off */
+	NEED(block_shape(kernel, 32, 1, 1));
 	NEED(cuDeviceGetDefaultMemPool(&default_pool, 0));
 	NEED(cuEventCreate(&start, 0));
 	NEED(cuEventCreate(&end, 0));

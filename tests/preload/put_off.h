@@ -292,6 +292,11 @@ static CUresult by_event(void)
 	return cuEventRecord(end, stream);
 }
 
+static CUresult by_context_event(void)
+{
+	return cuCtxRecordEvent(context, end);
+}
+
 static CUresult by_wait_event(void)
 {
 	return cuStreamWaitEvent(stream, end, 0);
@@ -384,6 +389,7 @@ static const struct row {
 	{"graph", "cuGraphInstantiateWithFlags", by_graph, true, false, false},
 	{"event", "cuEventRecord", by_event, true, false, true},
 	{"wait_event", "cuStreamWaitEvent", by_wait_event, true, false, true},
+	{"context_event", "cuCtxRecordEvent", by_context_event, true, false, true},
 	{"stream", "cuStreamCreate", by_stream, true, false, false},
 	{"capture", "cuThreadExchangeStreamCaptureMode", by_capture, true, false, false},
 	{"host_func", "cuLaunchHostFunc", by_host_func, true, false, true},

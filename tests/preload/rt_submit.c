@@ -1,5 +1,6 @@
 /* What launches that were put off must not change, a case a run: argv[1]. All print what the program sees, which must be
  * the same with submit:thread and without. The names of hazards are in tests/preload/test_submit.sh. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -480,10 +481,41 @@ static void attribute(void)
 	printf("errors %u, refused %u\n", errors_read(errors), refused);
 }
 
+static const char *library; /* argv[2] */
+
+/* A library comes that calls the driver past gpushim. */
+static void imports(void)
+{
+	cudaStream_t stream = stream_new();
+	uint32_t *words = words_new();
+
+	warm_up(words, stream);
+	NEED(cudaStreamSynchronize(stream));
+	if (dlopen(library, RTLD_NOW) == NULL) {
+		printf("no library: %s\n", dlerror());
+		return;
+	}
+	for (unsigned i = 0; i < 10; i++)
+		warm_up(words, stream);
+	printf("first %u\n", first_of(words));
+}
+
+/* Memory that was freed is there when a launch lacks some, which SIM_FAULT makes. */
+static void lacks(void)
+{
+	void *memory;
+
+	NEED(cudaMalloc(&memory, 64 << 20));
+	NEED(cudaFree(memory));
+	NEED(cudaDeviceSynchronize());
+	chain();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
+	{"imports", imports}, {"lacks", lacks},
 	{"chain", chain},	  {"spin", spin},     {"turns", turns},	    {"legacy", legacy},	      {"per_thread", per_thread},
 	{"refused", refused},	  {"params", params}, {"memory", memory},   {"callbacks", callbacks}, {"threads", threads},
 	{"waits_beside", waits_beside},
@@ -496,6 +528,7 @@ int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	kernels_register();
+	library = argc > 2 ? argv[2] : NULL;
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (strcmp(cases[i].name, argv[1]) == 0) {
 			cases[i].run();

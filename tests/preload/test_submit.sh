@@ -8,7 +8,7 @@
 export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,submit_deadline_us:0,log:debug
 
 put_off() { # how many launches the last run put off
-	sed -n 's/^gpushim: \([0-9]*\) launches were put off.*/\1/p' "$folder/err" | grep . || echo 0
+	sed -n 's/^gpushim: put off: \([0-9]*\) launches.*/\1/p' "$folder/err" | grep . || echo 0
 }
 
 declare -A names=(
@@ -74,6 +74,14 @@ export SIM_FAULT=cuLaunchKernelEx:100:700
 sim "$programs/rt_submit" chain
 unset SIM_FAULT
 is 'an error of a launch that was put off ends the program at a later call' "$status" 9
+
+export SIM_FAULT=cuLaunchKernelEx:100:2
+same 'a launch that was put off and lacks memory gets what is idle (H28)' "$programs/rt_submit" lacks
+unset SIM_FAULT
+
+same 'a library that calls the driver past gpushim comes (H17)' "$programs/rt_submit" imports "$programs/lib_drv_array.so"
+ok 'then nothing more is put off' test "$(put_off)" -gt 0 -a "$(put_off)" -lt 200
+is 'which is said once' "$(grep -c 'no longer put off: the program imports cuArrayDestroy, which gpushim does not know' "$folder/err")" 1
 
 quiet() { # quiet VARIABLE=VALUE..: runs the chain with these
 	rm -f "$folder"/gpushim.*

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "graph/replay.h"
 #include "shim/base/err.h"
 #include "shim/snap/source.h"
 
@@ -333,6 +334,49 @@ static bool fake_error_read(struct gs_sticky_error *ret)
 	return fake.scene == FAKE_ERROR;
 }
 
+/* With PyTorch: put off, and replayed. */
+static uint64_t fake_put_off(enum gs_submit_kind kind)
+{
+	return fake.scene != FAKE_TORCH ? 0 : kind == GS_SUBMIT_LAUNCH ? 42418 : kind == GS_SUBMIT_RECORD ? 96 : 0;
+}
+
+static uint64_t fake_made_at_once(enum gs_submit_reason reason)
+{
+	return fake.scene != FAKE_TORCH ? 0 : reason == GS_SUBMIT_FOR_UNKNOWN ? 311 : reason == GS_SUBMIT_FOR_RESTS ? 12 : 0;
+}
+
+static size_t fake_flushes(struct gs_submit_flush *flushes, size_t limit, uint64_t *ret_count, uint64_t *ret_ns)
+{
+	if (fake.scene == FAKE_TORCH && limit >= 2) {
+		flushes[0] = (struct gs_submit_flush){"cuStreamSynchronize", 179, 4100000};
+		flushes[1] = (struct gs_submit_flush){"cuMemcpyHtoDAsync_v2", 173, 350000};
+	}
+	*ret_count = fake.scene == FAKE_TORCH ? 352 : 0;
+	*ret_ns = fake.scene == FAKE_TORCH ? 4450000 : 0;
+	return fake.scene == FAKE_TORCH ? 2 : 0;
+}
+
+static const struct gsg_replay_stats *fake_graph_stats(void)
+{
+	static struct gsg_replay_stats stats = {
+		.launches = 42418,
+		.replayed = 39000,
+		.plain = {[GSG_PLAIN_NO_TRACE] = 3000, [GSG_PLAIN_MISMATCH] = 418},
+		.falls = {[GSG_PLAIN_MISMATCH] = 33},
+		.graph_launches = 609,
+		.patched = 1200,
+		.periods = 4,
+		.built = 3,
+		.suspended = 1,
+		.live = 2,
+		.live_bytes = 5 << 20,
+		.build_ns = 1800000,
+		.saved_ns = 51000000,
+	};
+
+	return fake.scene == FAKE_TORCH ? &stats : NULL;
+}
+
 /* Stream 7: good kernels, of which the first 20 are done, and in the end the bad one; a copy on stream 8. */
 static size_t fake_launch_read(struct gs_launch *launches, size_t capacity, uint64_t *ret_lost)
 {
@@ -515,6 +559,10 @@ static const struct gs_snapshot_source fake_source = {
     .stack_counters = fake_stack_counters,
     .launch_read = fake_launch_read,
     .error_read = fake_error_read,
+    .put_off = fake_put_off,
+    .made_at_once = fake_made_at_once,
+    .flushes = fake_flushes,
+    .graph_stats = fake_graph_stats,
     .counter_count = fake_counter_count,
     .counter_read = fake_counter_read,
     .process_read = fake_process_read,

@@ -54,6 +54,7 @@ golden("diff-function-total.txt", "diff", "-g", "function", "-b", "total", "--fa
 golden("merge.txt", "merge", torch, blocks, torch)
 golden("check.txt", "check", "-l", "peak<=10%", "-l", "leaks<=0", "-l", "waits<2s", "-l", "holes < 20 %", torch, status=1)
 golden("graph.txt", "graph", torch)
+golden("graph-none.txt", "graph", blocks)
 golden("help.txt", "--help")
 golden("help-check.txt", "check", "--help")
 

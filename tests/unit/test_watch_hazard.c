@@ -379,7 +379,7 @@ static void calls_that_show(void **state)
 	(void)state;
 	assert_true(shows(GS_FN_cuMemFree_v2, GS_CLASS_FREE));
 	assert_true(shows(GS_FN_cuMemFreeHost, GS_CLASS_HOST_FREE));
-	assert_true(shows(GS_FN_cuCtxRecordEvent, GS_CLASS_EVENT));
+	assert_true(shows(GS_FN_cuCtxRecordEvent, GS_CLASS_CONTEXT_EVENT));
 	assert_true(shows(GS_FN_cuLaunchHostFunc, GS_CLASS_HOST_FUNC));
 	assert_false(shows(GS_FN_cuMemFreeAsync, GS_CLASS_FREE));
 	assert_false(shows(GS_FN_cuMemFreeAsync_ptsz, GS_CLASS_FREE));
