@@ -237,6 +237,10 @@ void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id)
 		tag->pins--;
 		gsa_tag_retire(allocator, tag);
 	}
+	/* Memory of no stream may be in use by this one; what is recorded later need not wait for a stream that is gone. */
+	tag = &allocator->streamless;
+	if (tag->bytes > 0 && tag->newest->free_serial > tag->covered)
+		record_or_orphan(allocator, tag, false);
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
 }

@@ -27,7 +27,7 @@
 #define SPIN_SHORT_NS 20000u /* where a spinning thread takes the processor away from somebody */
 #define SPIN_PROCESSORS 4u
 #ifdef GSB_DEBUG
-#define HOLD_NS 1000000u /* tests are slow, and want to see graphs */
+#define HOLD_NS 10000000u /* tests run beside others, and want to see graphs */
 #define HOLD_LATE_NS 1000000000u
 #else
 #define HOLD_NS 5000u	     /* to wait for the rest of a graph's launches: about what it takes to make one */

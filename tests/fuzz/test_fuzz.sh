@@ -1,5 +1,5 @@
 #!/bin/bash
-# timeout 120
+# timeout 280
 # The fuzz targets on their seeds, on what fuzzing has found before, and on a fixed number of mutations: SEED=N for
 # another sequence, SECONDS_EACH=N for as long as that.
 . "$TOP/tests/lib/tap.sh"

@@ -215,6 +215,23 @@ static void h6_a_destroyed_stream_strands_nothing(void **state)
 	bench_close(bench);
 }
 
+static void h6_memory_of_no_stream_is_fenced_before_a_stream_ends(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	struct gsa_stream stream = fake_stream(1);
+	uint64_t first = take(bench, 8 * MIB, 0);
+
+	(void)state;
+	fake_submit(&bench->fake, 1);
+	give(bench, first, 0);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_ALL], 0);
+	gsa_stream_ending(bench->allocator, &stream);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_ALL], 1);
+	gsa_stream_ending(bench->allocator, &stream);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_ALL], 1);
+	bench_close(bench);
+}
+
 static void h6_an_ending_that_cannot_be_fenced_needs_all_streams(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -528,6 +545,8 @@ int main(void)
 	    {"H2 legacy takes only idle memory", h2_legacy_takes_only_idle_memory, NULL, NULL, NULL},
 	    {"H2 a legacy free waits for every stream", h2_legacy_free_waits_for_every_stream, NULL, NULL, NULL},
 	    {"H6 a destroyed stream strands nothing", h6_a_destroyed_stream_strands_nothing, NULL, NULL, NULL},
+	    {"H6 memory of no stream is fenced before a stream ends",
+	     h6_memory_of_no_stream_is_fenced_before_a_stream_ends, NULL, NULL, NULL},
 	    {"H6 an ending that cannot be fenced needs all streams",
 	     h6_an_ending_that_cannot_be_fenced_needs_all_streams, NULL, NULL, NULL},
 	    {"H6 a stream that went unseen strands nothing", h6_a_stream_that_went_unseen_strands_nothing, NULL, NULL,
