@@ -1,4 +1,4 @@
-"""A language model of transformers with random weights, and texts to go on from; nothing is loaded."""
+"""A small causal decoder of transformers with random weights, and texts to go on from; nothing is loaded."""
 
 import os
 
