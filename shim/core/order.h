@@ -66,7 +66,7 @@ bool gs_order_breaks(CUresult result);
 void gs_order_note_error(CUresult result);
 bool gs_order_broken(void);
 
-/* Work that may write host memory later was submitted. */
+/* Work was submitted that may write host memory later, or that no event can be recorded behind any more. */
 void gs_order_note_to_host(void);
 
 /* True when such work may still be running. The mark is taken before a host wait and handed back after it. */

@@ -26,7 +26,8 @@ CUresult gs_on_cuStreamCreateWithPriority(struct gs_call *call, PFN_cuStreamCrea
 	return real(phStream, flags, priority);
 }
 
-/* Before the handle dies: memory that was freed on the stream must find its way to others. */
+/* Before the handle dies: memory that was freed on the stream must find its way to others. What is freed by cudaFree later may
+ * still be in use by the stream, and no event recorded then covers that: cudaFree waits, as the driver's own does. */
 static void stream_ending(CUstream handle)
 {
 	struct gsa_stream stream;
@@ -38,6 +39,7 @@ static void stream_ending(CUstream handle)
 			if (device != NULL)
 				gsa_stream_ending(device->allocator, &stream);
 		}
+	gs_order_note_to_host();
 	gs_order_stream_gone(handle);
 	gs_stream_ends();
 }

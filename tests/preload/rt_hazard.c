@@ -151,6 +151,27 @@ static void stream_destroyed(bool beside_capture)
 	NEED(cudaFree(other));
 }
 
+/* Its work goes on; what it works on is freed for everybody, before or after the end of the stream. */
+static void stream_destroyed_first(bool frees_first)
+{
+	cudaStream_t first = stream_new(), second = stream_new();
+	uint32_t *words, *other;
+
+	NEED(cudaMalloc((void **)&words, size_bytes));
+	pending_reader(words, 1, first);
+	if (frees_first)
+		NEED(cudaFree(words));
+	NEED(cudaStreamDestroy(first));
+	if (!frees_first)
+		NEED(cudaFree(words));
+	for (unsigned i = 0; i < 40; i++) {
+		NEED(cudaMallocAsync((void **)&other, size_bytes, second));
+		kernel_fill(other, 2, WORDS, second);
+	}
+	NEED(cudaStreamSynchronize(second));
+	printf("%u words wrong\n", errors_read(errors));
+}
+
 /* Memory dies with the context; the program starts again. */
 static void reset(void)
 {
@@ -264,6 +285,10 @@ int main(int argc, char **argv)
 		stream_destroyed(false);
 	else if (strcmp(what, "stream-destroyed-beside-capture") == 0)
 		stream_destroyed(true);
+	else if (strcmp(what, "stream-destroyed-then-freed") == 0)
+		stream_destroyed_first(false);
+	else if (strcmp(what, "freed-then-stream-destroyed") == 0)
+		stream_destroyed_first(true);
 	else if (strcmp(what, "reset") == 0)
 		reset();
 	else if (strcmp(what, "give-back") == 0)

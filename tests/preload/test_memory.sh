@@ -32,7 +32,8 @@ same 'pointers (H30, H32)' "$programs/drv_pointer"
 same 'memory that is still read is not reused elsewhere' "$programs/rt_hazard" reuse-async
 like 'and not written' "$output" '^0 words wrong'
 like 'but once it is done' "$output" 'once complete, the memory is reused'
-for hazard in reuse-legacy reuse-legacy-async stream-destroyed stream-destroyed-beside-capture; do
+for hazard in reuse-legacy reuse-legacy-async stream-destroyed stream-destroyed-beside-capture \
+	stream-destroyed-then-freed freed-then-stream-destroyed; do
 	same "$hazard (H2, H6)" "$programs/rt_hazard" $hazard
 	like "$hazard: nothing wrong" "$output" '^0 words wrong'
 done
