@@ -142,8 +142,8 @@ static bool sweep_nothing_leaks(const struct fault *fault, const struct outcome 
 static bool sweep_is_wait_of_free(const struct fault *fault, const struct outcome *run, const struct step *step)
 {
 	return fault->function != NULL && strcmp(fault->function, "cuCtxSynchronize") == 0 &&
-	       strcmp(run->entry, "cuMemFree_v2") == 0 && strncmp(step->text, "cudaFree", 8) == 0 &&
-	       step->code == fault->code;
+	       strcmp(run->entry, "cuMemFree_v2") == 0 && step->code == fault->code &&
+	       (strncmp(step->text, "cudaFree", 8) == 0 || strncmp(step->text, "cuMemFree", 9) == 0);
 }
 
 /* Sharing memory takes calls of ours that have no twin in the driver's own way: the program is told which one failed,

@@ -240,7 +240,7 @@ def time_program(check, program):
 
 
 def register(program, timed):
-    seconds = program.seconds * (len(SETTINGS) + 1) // 5  # five rows run at once
+    seconds = program.seconds * (len(SETTINGS) + 1) // 8  # so many run at once
     row(f"matrix-{program.name}", seconds, group="matrix")(lambda check: try_program(check, program))
     if timed:
         seconds = program.seconds * (TIME_ROUNDS * (len(SETTINGS) + 2) + 1)
