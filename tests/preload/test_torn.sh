@@ -16,20 +16,16 @@ run() { # run WAY..: $output is what it prints and its status; $said what it say
 }
 
 found() { # found: what lies in the folder: "N whole, N torn, N parts"
-	python3 - "$folder" <<-'END'
-		import glob, json, sys
-		counts = [0, 0, 0]
-		for path in glob.glob(sys.argv[1] + '/gpushim.*'):
-		    if path.endswith('.part'):
-		        counts[2] += 1
-		        continue
-		    try:
-		        counts[json.load(open(path))["schema"] != 1] += 1
-		    except Exception:
-		        counts[1] += 1
-		print('%d whole, %d torn, %d parts' % tuple(counts))
-	END
+	local path whole=0 torn=0 parts=0
+	for path in "$folder"/gpushim.*; do
+		case $path in
+		*'*') ;;
+		*.part) parts=$((parts + 1)) ;;
+		*) if "$BUILD/gpushim-report" summary --json "$path" >/dev/null 2>&1; then whole=$((whole + 1)); else torn=$((torn + 1)); fi ;;
+		esac
+	done
 	rm -rf "$folder"/gpushim.*
+	echo "$whole whole, $torn torn, $parts parts"
 }
 
 # Every call that touches a file fails in turn, until there is none left. kill comes first: it counts them.
