@@ -1,5 +1,6 @@
 /* Launches of kernels that may be put off: those like one that has succeeded, with parameters of a known layout, and attributes
  * that say how a kernel runs and nothing else. Kernels that wait for those of other processes never are (H15). */
+#include <stddef.h>
 #include <string.h>
 
 #include "graph/launch.h"
@@ -14,24 +15,45 @@
 
 #define ATTRIBUTE_LIMIT 8u
 
-/* Attributes that say how a kernel runs, and nothing of what else happens: no event, no node, no other kernel. */
-static bool attribute_allowed(const CUlaunchAttribute *attribute)
+/* How many bytes of an attribute's value count, of those that say how a kernel runs and nothing of what else happens: no event,
+ * no node, no other kernel. 0: any other. A programmatic launch may begin before the one ahead of it has ended: so it does
+ * where it is made later, in the same order. */
+static size_t attribute_value_bytes(const CUlaunchAttribute *attribute)
 {
 	switch (attribute->id) {
-	case CU_LAUNCH_ATTRIBUTE_IGNORE:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+		return offsetof(CUaccessPolicyWindow, missProp) + sizeof(attribute->value.accessPolicyWindow.missProp);
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		return sizeof(attribute->value.clusterDim);
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		return sizeof(attribute->value.clusterSchedulingPolicyPreference);
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		return sizeof(attribute->value.priority);
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+		return sizeof(attribute->value.memSyncDomainMap);
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-		return true;
-	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-		return attribute->value.cooperative == 0;
+		return sizeof(attribute->value.memSyncDomain);
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-		return attribute->value.programmaticStreamSerializationAllowed == 0;
+		return sizeof(attribute->value.programmaticStreamSerializationAllowed);
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+		return 1;
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		return attribute->value.cooperative == 0 ? sizeof(attribute->value.cooperative) : 0;
 	default:
-		return false;
+		return 0;
+	}
+}
+
+/* Without what lies behind a value: equal attributes are equal bytes. */
+static void copy_attributes(CUlaunchAttribute *to, const CUlaunchConfig *config)
+{
+	for (unsigned i = 0; i < config->numAttrs; i++) {
+		const CUlaunchAttribute *from = &config->attrs[i];
+
+		memset(&to[i], 0, sizeof(to[i]));
+		to[i].id = from->id;
+		if (from->id != CU_LAUNCH_ATTRIBUTE_IGNORE)
+			memcpy(&to[i].value, &from->value, attribute_value_bytes(from));
 	}
 }
 
@@ -40,7 +62,7 @@ static bool attributes_allowed(const CUlaunchConfig *config)
 	if (config->numAttrs > ATTRIBUTE_LIMIT || (config->numAttrs != 0 && config->attrs == NULL))
 		return false;
 	for (unsigned i = 0; i < config->numAttrs; i++)
-		if (!attribute_allowed(&config->attrs[i]))
+		if (attribute_value_bytes(&config->attrs[i]) == 0)
 			return false;
 	return true;
 }
@@ -58,9 +80,11 @@ static enum gs_submit_reason may(const struct gs_call *call, const struct gs_sub
 static bool key_of(const struct gs_submit_launch *launch, struct gs_context *ret_context, struct gs_known_key *ret_key)
 {
 	const CUlaunchConfig *config = launch->config;
+	CUlaunchAttribute attributes[ATTRIBUTE_LIMIT];
 
 	if (!gs_context_current(ret_context))
 		return false;
+	copy_attributes(attributes, config);
 	*ret_key = (struct gs_known_key){
 		.epoch = launch->epoch,
 		.context_id = ret_context->id,
@@ -70,7 +94,7 @@ static bool key_of(const struct gs_submit_launch *launch, struct gs_context *ret
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.shared_bytes = config->sharedMemBytes,
 		.attribute_count = config->numAttrs,
-		.detail = gs_known_hash(config->attrs, config->numAttrs * sizeof(*config->attrs)),
+		.detail = gs_known_hash(attributes, config->numAttrs * sizeof(*attributes)),
 	};
 	return true;
 }
@@ -141,8 +165,7 @@ static bool put(const struct gs_call *call, const struct gs_submit_launch *work,
 		.flags = gs_put_replays() ? gs_graph_flags(config) : 0,
 	};
 	values = (unsigned char *)record + values_offset;
-	if (attribute_bytes != 0)
-		memcpy(record + 1, config->attrs, attribute_bytes);
+	copy_attributes((CUlaunchAttribute *)(record + 1), config);
 	if (work->extra == NULL)
 		copy_values(values, params, work->params);
 	else if (values_bytes != 0)

@@ -1,7 +1,9 @@
-/* Counts every driver function that a program calls, through CUPTI: the measure that the shim's own counts are held
- * against, used in runs without the shim. Loaded by the driver itself: CUDA_INJECTION64_PATH=libcupti_counter.so.
+/* Counts every driver function that a program calls, through CUPTI, and every kernel that the device runs, whoever asked
+ * for it: the measure that the shim's own counts are held against, used in runs without the shim. Loaded by the driver
+ * itself: CUDA_INJECTION64_PATH=libcupti_counter.so.
  *
- * CUPTI_COUNTER_OUT names a folder; <pid>.json there gets an object from function name to calls. CUPTI_LIB may name
+ * CUPTI_COUNTER_OUT names a folder; <pid>.json there gets an object from function name to calls, with the kernels as
+ * "kernels". CUPTI_LIB may name
  * the libcupti to use: it must be the one that the program itself would load. The file is written by the library's
  * destructor, which runs after the program's own exit handlers. */
 #include <cupti.h>
@@ -14,7 +16,9 @@
 
 static _Atomic unsigned long calls[CUPTI_DRIVER_TRACE_CBID_SIZE + 256];
 static _Atomic(const char *) names[CUPTI_DRIVER_TRACE_CBID_SIZE + 256];
+static _Atomic unsigned long kernels;
 static bool started;
+static void *cupti;
 
 static void CUPTIAPI count(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
@@ -27,6 +31,36 @@ static void CUPTIAPI count(void *user, CUpti_CallbackDomain domain, CUpti_Callba
 		return;
 	atomic_store_explicit(&names[id], call->functionName, memory_order_relaxed);
 	atomic_fetch_add_explicit(&calls[id], 1, memory_order_relaxed);
+}
+
+#define CUPTI_FUNCTION(name) ((__typeof__(&name))dlsym(cupti, #name))
+
+static void CUPTIAPI give_buffer(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_records)
+{
+	enum { BUFFER_BYTES = 1 << 20 };
+
+	*ret_buffer = aligned_alloc(8, BUFFER_BYTES);
+	*ret_bytes = *ret_buffer ? BUFFER_BYTES : 0;
+	*ret_records = 0;
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes)
+{
+	__typeof__(&cuptiActivityGetNextRecord) next = CUPTI_FUNCTION(cuptiActivityGetNextRecord);
+	CUpti_Activity *record = NULL;
+
+	(void)context;
+	(void)stream;
+	(void)bytes;
+	while (next(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			atomic_fetch_add(&kernels, 1);
+	free(buffer);
+}
+
+static void flush(void)
+{
+	CUPTI_FUNCTION(cuptiActivityFlushAll)(1);
 }
 
 static void write_counts(void)
@@ -48,6 +82,7 @@ static void write_counts(void)
 		fprintf(file, "%s\n\"%s\": %lu", comma, names[i], calls[i]);
 		comma = ",";
 	}
+	fprintf(file, "%s\n\"kernels\": %lu", comma, kernels);
 	fputs("\n}\n", file);
 	fclose(file);
 }
@@ -63,19 +98,17 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
 	const char *library = getenv("CUPTI_LIB");
-	void *cupti = dlopen(library ? library : "libcupti.so.13", RTLD_NOW);
-	__typeof__(&cuptiSubscribe) subscribe;
-	__typeof__(&cuptiEnableDomain) enable_domain;
 	CUpti_SubscriberHandle subscriber;
 
+	cupti = dlopen(library ? library : "libcupti.so.13", RTLD_NOW);
 	if (!cupti) {
 		fprintf(stderr, "cupti_counter: %s\n", dlerror());
 		return 0;
 	}
-	subscribe = (__typeof__(subscribe))dlsym(cupti, "cuptiSubscribe");
-	enable_domain = (__typeof__(enable_domain))dlsym(cupti, "cuptiEnableDomain");
-	if (!subscribe || !enable_domain || subscribe(&subscriber, count, NULL) ||
-	    enable_domain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API)) {
+	if (CUPTI_FUNCTION(cuptiSubscribe)(&subscriber, count, NULL) ||
+	    CUPTI_FUNCTION(cuptiEnableDomain)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) ||
+	    CUPTI_FUNCTION(cuptiActivityRegisterCallbacks)(give_buffer, take_buffer) ||
+	    CUPTI_FUNCTION(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) || atexit(flush) != 0) {
 		fprintf(stderr, "cupti_counter: CUPTI refused the subscription\n");
 		return 0;
 	}

@@ -315,7 +315,8 @@ static void memory(void)
 	printf("errors %u\n", errors_read(errors));
 }
 
-/* Attributes of launches: clusters of one block, and a priority. */
+/* Attributes of launches: clusters of one block, a programmatic launch, and a priority; what lies behind their values is never
+ * the same. */
 static void attributes(void)
 {
 	cudaStream_t stream = stream_new();
@@ -323,15 +324,20 @@ static void attributes(void)
 	uint64_t count = WORDS;
 
 	for (uint32_t i = 0; i < 3000; i++) {
-		cudaLaunchAttribute attribute[2] = {
-			{.id = cudaLaunchAttributeClusterDimension, .val.clusterDim = {1, 1, 1}},
-			{.id = cudaLaunchAttributePriority, .val.priority = 0},
-		};
+		cudaLaunchAttribute attribute[3];
+
+		memset(attribute, (int)i, sizeof(attribute));
+		attribute[0].id = cudaLaunchAttributeClusterDimension;
+		attribute[0].val.clusterDim.x = attribute[0].val.clusterDim.y = attribute[0].val.clusterDim.z = 1;
+		attribute[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+		attribute[1].val.programmaticStreamSerializationAllowed = 1;
+		attribute[2].id = cudaLaunchAttributePriority;
+		attribute[2].val.priority = 0;
 		cudaLaunchConfig_t config = {.gridDim = {1, 1, 1},
 					     .blockDim = {128, 1, 1},
 					     .stream = stream,
 					     .attrs = attribute,
-					     .numAttrs = i / 1000 % 2 == 0 ? 1 : 2};
+					     .numAttrs = i / 1000 % 2 == 0 ? 2 : 3};
 
 		NEED(cudaLaunchKernelExC(&config, (const void *)kernel_stub_fill, (void *[]){&words, &i, &count}));
 		kernel_verify(words, i, WORDS, errors, stream);

@@ -65,7 +65,7 @@ def coexist_cupti(check):
     """A CUPTI user that the driver loads counts the same launches under the shim. Memory calls are the shim's own there."""
     texts = []
     for command in ([machine.built("gpu", "vec_static")], [machine.built("gpu", "drv_api")], machine.script("triton_kernel.py")):
-        plain, shim = (counts_by_cupti(check, command, SIDE, shim=shim) for shim in (False, True))
+        plain, shim = (counts_by_cupti(check, command, SIDE, shim=shim)[0] for shim in (False, True))
         launches = {name for name in plain | shim if COUNTED.fullmatch(name) and "Mem" not in name}
         name = os.path.basename(command[-1])
         if any(plain.get(function, 0) != shim.get(function, 0) for function in launches):
