@@ -412,7 +412,7 @@ uint64_t gsg_replay_between(struct gsg_replay *replay, uint64_t context_id, void
 
 		if (lane->context_id != context_id || (lane->stream != stream && !lane->legacy && !legacy))
 			continue;
-		lane->apart |= lane->stream == stream;
+		lane->apart = true;
 		if (lane->trace != NULL)
 			fall(replay, lane, GSG_PLAIN_BETWEEN);
 	}

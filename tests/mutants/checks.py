@@ -6,6 +6,8 @@
     contexts                    drv_contexts, on a small device
     alone NAME ARGUMENT..       one that judges itself by its status, with the shim
     submit CASE POLICY          rt_submit with submit:thread, as without the shim
+    work CASE POLICY            drv_submit_work, the same
+    replay CASE POLICY          rt_replay or drv_replay with graph:auto, the same
     owed MODE [WORD] [SETTING]  drv_put_off with submit:thread, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
@@ -127,6 +129,17 @@ class Checks:
 
     def submit(self, case, policy):
         return self.as_without(["--policy", policy, "--devices", "2"], [BUILD + "/tests/preload/rt_submit", case], PUT_OFF)
+
+    def work(self, case, policy):
+        return self.as_without(["--policy", policy, "--devices", "2"], [BUILD + "/tests/preload/drv_submit_work", case],
+                               PUT_OFF)
+
+    def replay(self, case, policy):
+        with open(TOP + "/tests/preload/drv_replay.c") as file:
+            program = "drv_replay" if '{"%s", ' % case in file.read() else "rt_replay"
+        settings = "snapshot:off,graph:auto,submit_deadline_us:0,purge_ms:0"
+        return self.as_without(["--policy", policy], [BUILD + "/tests/preload/" + program, case],
+                               {"GPUSHIM_ALLOC_CONF": settings})
 
     def owed(self, *arguments):
         words = [word for word in arguments if ":" not in word]

@@ -24,11 +24,13 @@ from row import EQUIVALENT, UNFINISHED, Row
 from tree import TOP, Tree
 
 ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_device_idle|gsa_owner_gone|"
-            r"gsa_trim|gsa_wait|gs_stream_ends|event_\w+|fence_\w+|stream_ending|all_idle|take_serials|"
+            r"gsa_trim|gsa_wait|gs_stream_ends|event_\w+|fence_\w+|stream_ending|all_idle|"
             r"await_zero|record\w*|gs_context_\w+|context_gone|"
             r"gs_ipc_context_gone|gs_device_add_peer|gsa_plain_forget|gs_driver\.cu\w+|"
             r"gs_(?:proven|launch|wait|note|live|ring|kernel|kept|quick|submit|attribute|known|params|causal|hazard|serial|"
-            r"sample|step|graph)_\w+|gsg_\w+|publish|wake|advance|wait_for_room")
+            r"sample|step|graph|put|make|import)_\w+|gsg_\w+|publish|wake|advance|wait_for_room|relax|make|await|"
+            r"copy_values|fill_params|take_\w+|let_go|learn|consider|make_next|make_trace|follow|hold|fall|complete|"
+            r"settle_others|end_trace|note_\w+|replayed")
 FIELDS = (r"id|stream_id|owner|pool|context|context_id|handle|device|segment|tag|state|stream|address|serial|"
           r"kind|nonce|stream_ends|context_changes|magic|free_serial|cover|uuid|pid|"
           r"stack|fn|way|memory|name|event|before")
@@ -60,6 +62,11 @@ UNITS = {
 # What must not differ where launches are put off.
 PUT_OFF = ["submit %s late" % case for case in ("memory", "streams", "turns", "legacy", "capture", "callbacks", "threads", "params",
                                                 "attribute", "devices", "exits", "forks", "refused")] + ["owed flushes"]
+WORKS = ["work %s late" % case for case in ("copies", "sets", "turns", "events", "answers", "captured_event", "refused",
+                                           "memory", "threads", "devices", "ends", "exits", "shared_events", "per_thread")]
+REPLAYS = ["replay %s late" % case for case in ("constant", "changing", "ping_pong", "packed", "kernels", "refused", "unload",
+                                                "contexts", "streams", "attribute", "attributes", "capture", "forks",
+                                                "exits", "two_streams", "legacy", "memory", "full")]
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
 NEAR = {
     "": [],
@@ -102,6 +109,10 @@ NEAR = {
     "shim/watch/": ["script preload/sticky", "script preload/waits"],
     "shim/torch": ["script preload/torch"],
     "shim/submit": PUT_OFF + ["owed forgets", "owed reused", "owed same"],
+    "shim/submit/work.c": WORKS,
+    "shim/submit/event.c": WORKS,
+    "shim/submit/graph.c": REPLAYS,
+    "shim/submit/submit.c": PUT_OFF + ["owed forgets", "owed reused", "owed same"] + WORKS + REPLAYS,
     "graph": ["unit graph_" + unit for unit in ("queue", "cache", "detect", "replay", "trace")] + PUT_OFF,
     "flushes": ["owed flushes"] + PUT_OFF,
     "forgets": ["owed forgets"] + PUT_OFF,
@@ -140,8 +151,8 @@ SCRIPTS = {
     "shim/watch": ["preload/waits", "preload/sticky", "preload/steps", "preload/kinds", "preload/events",
                    "preload/kill", "preload/torch", "preload/limits", "preload/samples", "labelled/labelled",
                    "preload/memory"],
-    "shim/submit": ["preload/submit", "preload/classes", "preload/ends"],
-    "graph": ["preload/submit", "preload/graph", "preload/ends"],
+    "shim/submit": ["preload/submit", "preload/submit_work", "preload/replay", "preload/classes", "preload/ends"],
+    "graph": ["preload/submit", "preload/replay", "preload/graph", "preload/ends"],
     "shim/stack": ["stack/stack_native", "stack/stack_unwind", "stack/stack_fake_python", "preload/events"],
     "shim/torch": ["preload/torch", "sim/torch_sim"],
     "copy": ["preload/kinds"],

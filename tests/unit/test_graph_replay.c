@@ -6,8 +6,12 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "graph/replay.h"
 #include "shim/base/os.h"
@@ -21,6 +25,25 @@ static struct gsg_fake_launch *launches;
 static bool *is_made;
 static uint32_t count, gone, matched;
 static uint64_t seed;
+static size_t mapped_bytes;
+static bool no_pages;
+
+/* For gsb_os_pages_map, in place of the C library's. */
+void *mmap(void *address, size_t size_bytes, int protection, int flags, int file, off_t offset)
+{
+	if (no_pages) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	mapped_bytes += size_bytes;
+	return (void *)syscall(SYS_mmap, address, size_bytes, protection, flags, file, offset);
+}
+
+int munmap(void *address, size_t size_bytes)
+{
+	mapped_bytes -= size_bytes;
+	return (int)syscall(SYS_munmap, address, size_bytes);
+}
 
 static uint32_t draw(uint32_t below)
 {
@@ -35,6 +58,8 @@ static int start(void **state)
 	(void)state;
 	gsg_fake_init(&fake);
 	count = gone = matched = 0;
+	mapped_bytes = 0;
+	no_pages = false;
 	replay = calloc(1, sizeof(*replay));
 	launches = calloc(LAUNCHES + 4096, sizeof(*launches));
 	is_made = calloc(LAUNCHES + 4096, sizeof(*is_made));
@@ -53,6 +78,7 @@ static int end(void **state)
 		gsb_os_pages_unmap(replay->lanes[i], sizeof(struct gsg_lane));
 	if (replay->recording.pages != NULL)
 		gsb_os_pages_unmap(replay->recording.pages, 8u << 20);
+	assert_int_equal(mapped_bytes, 0);
 	free(replay);
 	free(launches);
 	free(is_made);
@@ -94,6 +120,22 @@ static void forget_before(uint64_t held)
 		fail_msg("launch %u is neither made nor held, %u are", gone, (uint32_t)limit);
 }
 
+static bool is_held(uint32_t i)
+{
+	return i < count && !is_made[i];
+}
+
+/* When a launch comes, no other stream goes on holding what is too old. */
+static void check_late(const struct gsg_shape *now)
+{
+	for (uint32_t i = gone; i < count && count - 1 - i > replay->options.late_ticks; i++) {
+		const struct gsg_shape *shape = &launches[i].launch.shape;
+
+		if (is_held(i) && (shape->stream != now->stream || shape->context_id != now->context_id))
+			fail_msg("seed %llu: launch %u is held at %u", (unsigned long long)seed, i, count - 1);
+	}
+}
+
 static void launch(uint64_t context_id, uintptr_t stream, uintptr_t function, const uint32_t values[], uint32_t value_count, bool first)
 {
 	uint64_t held;
@@ -103,6 +145,7 @@ static void launch(uint64_t context_id, uintptr_t stream, uintptr_t function, co
 	count++;
 	held = gsg_replay_run(replay, &launches[count - 1].launch, (uint64_t)(count - 1) * 256);
 	forget_before(held);
+	check_late(&launches[count - 1].launch.shape);
 }
 
 static void settle(void)
@@ -281,6 +324,82 @@ static void test_between(void **state)
 	assert_int_equal(replay->stats.falls[GSG_PLAIN_BETWEEN], 0);
 }
 
+/* Contexts have nothing to do with each other, whatever their streams are called. */
+static void test_contexts(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		launch(1 + i / 100 % 2, 0, 1 + i % 5, (uint32_t[]){i % 2}, 1, false);
+		if (i % 30 == 7)
+			gsg_replay_between(replay, 3, NULL, true);
+	}
+	assert_true(gone < count);
+	settle();
+	check_stats();
+	assert_true(share() >= 90);
+	assert_int_equal(replay->stats.falls[GSG_PLAIN_ORDER], 0);
+	assert_int_equal(replay->stats.falls[GSG_PLAIN_BETWEEN], 0);
+}
+
+/* Work on other streams that are not in order with this one. */
+static void test_beside(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		launch(1, 8, 1 + i % 7, (uint32_t[]){5}, 1, false);
+		if (draw(20) == 0)
+			forget_before(gsg_replay_between(replay, 1, (void *)16, false));
+	}
+	settle();
+	check_stats();
+	assert_true(share() >= 98);
+	assert_int_equal(replay->stats.falls[GSG_PLAIN_BETWEEN], 0);
+}
+
+/* The same where that work is on the legacy stream. */
+static void test_legacy_between(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 4000; i++) {
+		launch(1, 8, 1 + i % 40, (uint32_t[]){5}, 1, false);
+		if (i % 40 == 20)
+			assert_int_equal(gsg_replay_between(replay, 1, NULL, true), GSG_NONE_HELD);
+	}
+	settle();
+	check_stats();
+	assert_true(share() >= 90);
+	assert_int_equal(replay->stats.falls[GSG_PLAIN_BETWEEN], 0);
+}
+
+/* Two traces that begin alike in the same place: the one that fails does not keep the other from being tried. */
+static void test_alike(void **state)
+{
+	(void)state;
+	for (uint32_t step = 0; count < LAUNCHES; step++) {
+		for (uint32_t i = 0; i < 40; i++)
+			launch(1, 8, 1 + i + (i == 10 && step / 10 % 2 == 1 ? 100 : 0), (uint32_t[]){5}, 1, i == 0);
+		settle();
+	}
+	check_stats();
+	assert_true(share() >= 85);
+}
+
+/* No pages for what is known of a stream: its launches are made one by one, each in its turn. */
+static void test_no_pages(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 4000; i++) {
+		launch(1, 0, 1 + i % 7, (uint32_t[]){5}, 1, false);
+		no_pages = true;
+		if (i % 70 == 3)
+			launch(1, 8, 50, (uint32_t[]){5}, 1, false);
+		no_pages = false;
+	}
+	settle();
+	check_stats();
+	assert_true(share() >= 30);
+}
+
 /* What another stream holds for too long is launched. */
 static void test_late(void **state)
 {
@@ -360,6 +479,33 @@ static void test_does_not_pay(void **state)
 	assert_true(share() < 30);
 	assert_true(replay->stats.suspended > 1);
 	assert_true(replay->stats.plain[GSG_PLAIN_RESTING] > 0);
+}
+
+/* A trace whose launches begin and hardly ever go on as they did rests, too. */
+static void test_fails(void **state)
+{
+	(void)state;
+	replay->options.eager = false;
+	for (uint32_t i = 0; i < 2000; i++)
+		launch(1, 8, 1 + i % 20, (uint32_t[]){5}, 1, i % 20 == 0);
+	assert_true(share() >= 50);
+	while (count < LAUNCHES)
+		for (uint32_t i = 0; i < 20; i++)
+			launch(1, 8, i == 17 && draw(4) != 0 ? 30 + draw(50) : 1 + i, (uint32_t[]){5}, 1, i == 0);
+	settle();
+	check_stats();
+	assert_true(replay->stats.plain[GSG_PLAIN_RESTING] > 0);
+}
+
+/* More streams than are followed. */
+static void test_many_streams(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		launch(1, 8 + i / 250 % (GSG_REPLAY_LANES + 3), 1 + i % 5, (uint32_t[]){5}, 1, false);
+	settle();
+	check_stats();
+	assert_true(replay->stats.falls[GSG_PLAIN_LATE] > 0);
 }
 
 /* --- any program --------------------------------------------------------------------------------------------------- */
@@ -454,7 +600,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_constant), TEST(test_ping_pong), TEST(test_odd_ping_pong), TEST(test_all_change), TEST(test_steps),
 		TEST(test_short_steps), TEST(test_two_kinds), TEST(test_aperiodic), TEST(test_streams), TEST(test_legacy),
-		TEST(test_between), TEST(test_late), TEST(test_refused), TEST(test_limit), TEST(test_forget), TEST(test_does_not_pay), TEST(test_any),
+		TEST(test_between), TEST(test_contexts), TEST(test_beside), TEST(test_legacy_between),
+		TEST(test_alike), TEST(test_no_pages), TEST(test_late), TEST(test_refused), TEST(test_limit), TEST(test_forget), TEST(test_does_not_pay), TEST(test_fails),
+		TEST(test_many_streams), TEST(test_any),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
