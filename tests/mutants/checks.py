@@ -6,8 +6,9 @@
     contexts                    drv_contexts, on a small device
     alone NAME ARGUMENT..       one that judges itself by its status, with the shim
     submit CASE POLICY          rt_submit with submit:thread, as without the shim
-    work CASE POLICY            drv_submit_work, the same
-    replay CASE POLICY          rt_replay or drv_replay with graph:auto, the same
+    work CASE POLICY            drv_submit_work, the same; and each kind of work is put off that is without the mutant
+    replay CASE POLICY          rt_replay or drv_replay with graph:auto, the same; and graphs make as many launches as
+                                tests/preload/test_replay.sh asks for
     owed MODE [WORD] [SETTING]  drv_put_off with submit:thread, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
@@ -43,6 +44,7 @@ class Verdict:
     def __init__(self, passed, why=""):
         self.passed = passed
         self.why = why
+        self.said = "" # by the shim, of what it was allowed to say
 
 
 def environment(extra):
@@ -97,8 +99,9 @@ class Checks:
         return self.execute([TOP + "/scripts/sim-run", "--build", self.build, *options, "--", *program], folder,
                             {**self.extra, **(extra or {})}, DIRECT_S)
 
-    def as_without(self, options, program, extra):
-        """The program prints and returns the same with the shim as without; the latter is asked once."""
+    def as_without(self, options, program, extra, said="snapshot written|out of memory"):
+        """The program prints and returns the same with the shim as without; the latter is asked once. Lines of the shim
+        that begin with what may be said are left out."""
         key = (tuple(options), tuple(program))
         folder = tempfile.mkdtemp()
         try:
@@ -107,11 +110,15 @@ class Checks:
             status, output = self.sim(options, program, folder, extra)
         finally:
             shutil.rmtree(folder)
-        output = re.sub("(?m)^gpushim: (snapshot written|out of memory).*\n", "", output)
-        if status is not None and (status, output) != self.expected[key]:
-            lines = [line for line in output.splitlines() if line not in self.expected[key][1].splitlines()]
-            return Verdict(False, "status %d: %s" % (status, lines[0][:140] if lines else "lines are missing"))
-        return judge(status, output)
+        allowed = "(?m)^gpushim: (?:%s).*\n" % said
+        shown = re.sub(allowed, "", output)
+        if status is not None and (status, shown) != self.expected[key]:
+            lines = [line for line in shown.splitlines() if line not in self.expected[key][1].splitlines()]
+            verdict = Verdict(False, "status %d: %s" % (status, lines[0][:140] if lines else "lines are missing"))
+        else:
+            verdict = judge(status, shown)
+        verdict.said = "".join(re.findall(allowed, output))
+        return verdict
 
     def mix(self, policy, seed, conf=""):
         return self.as_without(["--policy", policy, "--seed", seed], [BUILD + "/tests/preload/rt_mix", seed, MIX_STEPS],
@@ -131,15 +138,30 @@ class Checks:
         return self.as_without(["--policy", policy, "--devices", "2"], [BUILD + "/tests/preload/rt_submit", case], PUT_OFF)
 
     def work(self, case, policy):
-        return self.as_without(["--policy", policy, "--devices", "2"], [BUILD + "/tests/preload/drv_submit_work", case],
-                               PUT_OFF)
+        program = [BUILD + "/tests/preload/drv_submit_work", case]
+        settings = {"GPUSHIM_ALLOC_CONF": PUT_OFF["GPUSHIM_ALLOC_CONF"] + ",log:debug"}
+        verdict = self.as_without(["--policy", policy, "--devices", "2"], program, settings, said="")
+        kinds = re.findall("[1-9][0-9]* (launches|copies|memsets|records|waits)", verdict.said)
+        known = "work %s %s" % (case, policy)
+        if "GSB_MUTANT" not in self.extra or not verdict.passed:
+            return verdict
+        if known not in self.expected:
+            control = Checks(self.build).run(known)
+            self.expected[known] = re.findall("[1-9][0-9]+ (launches|copies|memsets|records|waits)", control.said)
+        missing = sorted(set(self.expected[known]) - set(kinds))
+        return Verdict(False, "no %s were put off" % " and no ".join(missing)) if missing else verdict
 
     def replay(self, case, policy):
         with open(TOP + "/tests/preload/drv_replay.c") as file:
             program = "drv_replay" if '{"%s", ' % case in file.read() else "rt_replay"
-        settings = "snapshot:off,graph:auto,submit_deadline_us:0,purge_ms:0"
-        return self.as_without(["--policy", policy], [BUILD + "/tests/preload/" + program, case],
-                               {"GPUSHIM_ALLOC_CONF": settings})
+        with open(TOP + "/tests/preload/test_replay.sh") as file:
+            least = re.search(r"(?m)^\t\[%s\]='([0-9]+):" % case, file.read())
+        settings = {"GPUSHIM_ALLOC_CONF": "snapshot:off,graph:auto,submit_deadline_us:0,purge_ms:0,log:debug"}
+        verdict = self.as_without(["--policy", policy], [BUILD + "/tests/preload/" + program, case], settings, said="")
+        shares = [100 * int(made) // max(int(all), 1) for made, all in re.findall("([0-9]+) of ([0-9]+) launches", verdict.said)]
+        if verdict.passed and least and max(shares, default=0) < int(least.group(1)):
+            return Verdict(False, "%d %% of the launches are made by graphs" % max(shares, default=0))
+        return verdict
 
     def owed(self, *arguments):
         words = [word for word in arguments if ":" not in word]
