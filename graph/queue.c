@@ -21,7 +21,7 @@
 #define SLEEP_NS 100000000u  /* at most, in case that a wake-up goes astray */
 #define RUN_LEAST 4u	     /* so few pieces of work between two flushes gain nothing by the queue */
 #define SHORT_RUNS 8u	     /* so often in a row, and nothing is put for a while */
-#define WAKE_LEAST 8u
+#define WAKE_LEAST 4u
 #define WAKE_MOST 4096u
 #define LATE_LEAST 16u /* late records that may be chance, */
 #define LATE_SHARE 64u /* and one in so many */

@@ -23,7 +23,7 @@
 #include "shim/submit/put.h"
 
 #define RING_BYTES (4u << 20)
-#define SPIN_NS 100000u	    /* longer than most programs take from one launch to the next */
+#define SPIN_NS 500000u	    /* longer than most pauses of a program between two launches */
 #define SPIN_SHORT_NS 20000u /* where a spinning thread takes the processor away from somebody */
 #define SPIN_PROCESSORS 4u
 #ifdef GSB_DEBUG

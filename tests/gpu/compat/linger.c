@@ -1,5 +1,4 @@
-/* Allocates and frees until a file called "enough" is in the current folder, or for twenty seconds: for a debugger that
- * looks at it meanwhile. */
+/* Allocates and frees for twenty seconds: for a debugger that looks at it meanwhile. */
 #include <cuda.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ int main(void)
 	CHECK(cuCtxSetCurrent(context));
 	printf("running\n");
 	fflush(stdout);
-	while (access("enough", F_OK) != 0 && time(NULL) - start < 20) {
+	while (time(NULL) - start < 20) {
 		CHECK(cuMemAlloc(&memory, 1 << 20));
 		CHECK(cuMemsetD32(memory, 0xfeed, (1 << 20) / 4));
 		CHECK(cuMemcpyDtoH(&value, memory + 4096, sizeof(value)));

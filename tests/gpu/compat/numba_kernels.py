@@ -3,9 +3,12 @@
 import common
 
 common.need("numba")
+import numpy
+
+if not hasattr(numpy, "row_stack"):  # gone from NumPy 2.5, and numba-cuda still asks for it
+    numpy.row_stack = numpy.vstack
 cuda = common.need("numba.cuda")
 import numba
-import numpy
 
 if not cuda.is_available():
     common.absent("numba-cuda")

@@ -31,6 +31,8 @@ ALLOWED = {
         "memory-history": UNDER_ASYNC,
         "mem-pool": UNDER_ASYNC,
         "tensors-to-processes": UNDER_ASYNC,
+        # Two allocators are asked for, by the setting and by the program.
+        "pluggable-allocator": r"Allocator backend parsed at runtime != allocator backend parsed at load time",
     },
 }
 

@@ -111,7 +111,7 @@ launched("processes", "several processes on one GPU", [STATIC, SHARED, machine.b
 # --- tools --------------------------------------------------------------------------------------------------------
 
 launched("compute-sanitizer", "compute-sanitizer", [SHARED], limit_s=180, seconds=15)
-launched("cuda-gdb", "cuda-gdb, attached", [machine.built("gpu", "compat", "linger")], seconds=10)
+launched("cuda-gdb", "cuda-gdb, attached", [machine.built("gpu", "compat", "linger")], seconds=10, seen=False)
 launched("ncu", "Nsight Compute", [SHARED], limit_s=180, seconds=20)
 launched("jemalloc", "jemalloc, before and after", ["libjemalloc.so.2", SHARED], script="beside")
 launched("tcmalloc", "tcmalloc, before and after", ["libtcmalloc_minimal.so.4", SHARED], script="beside")
