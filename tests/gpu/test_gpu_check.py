@@ -169,10 +169,10 @@ def a_snapshot_is_read():
     assert snapshot.driver_calls() == {"cuMemFree_v2": 2} and snapshot.runtime_calls() == {"cudaFree": 1}
 
 
-def with_counts(cupti_runs, shim):
+def with_counts(cupti_runs, shim, kernels=5):
     """What the row says when CUPTI and the shim count this."""
     saved = rows.counts_by_cupti, rows.counts_by_shim
-    runs = iter(cupti_runs)
+    runs = iter([(calls, kernels) for calls in cupti_runs])
     rows.counts_by_cupti = lambda *_: next(runs)
     rows.counts_by_shim = lambda *_: shim
     try:
@@ -183,11 +183,14 @@ def with_counts(cupti_runs, shim):
 
 def equal_counts_pass_and_a_missing_launch_does_not():
     calls = {"cuLaunchKernel": 5, "cuMemFree_v2": 2}
-    assert with_counts([calls], dict(calls)) == "as CUPTI: cuLaunchKernel 5, cuMemFree_v2 2"
+    assert with_counts([calls], dict(calls)) == "5 kernels; as CUPTI: cuLaunchKernel 5, cuMemFree_v2 2"
     text = failure_of(with_counts, [calls, calls], {"cuLaunchKernel": 4, "cuMemFree_v2": 2})
     assert text == "cuLaunchKernel 4, CUPTI 5", text
     text = failure_of(with_counts, [calls, calls], {**calls, "cuMemAlloc_v2": 1})
     assert text == "cuMemAlloc_v2 1, CUPTI 0", text
+    text = failure_of(with_counts, [calls], dict(calls), kernels=6)
+    assert text == "the device ran 6 kernels, 5 were launched", text
+    assert with_counts([{**calls, "cuGraphLaunch": 1}], {**calls, "cuGraphLaunch": 1}, kernels=6)
 
 
 def what_cupti_itself_counts_differently_is_no_verdict():
