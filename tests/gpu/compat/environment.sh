@@ -20,7 +20,7 @@ find_library() { # find_library NAME: its path is in $found
 	local folder
 	found=$(ldconfig -p 2>/dev/null | sed -n "s|.*$1 .*=> ||p" | head -n 1)
 	[ -n "$found" ] && return
-	for folder in /usr/lib/x86_64-linux-gnu /usr/lib64 /usr/local/lib; do
+	for folder in ${LD_LIBRARY_PATH//:/ } /usr/lib/x86_64-linux-gnu /usr/lib64 /usr/local/lib; do
 		found=$folder/$1
 		[ -e "$found" ] && return
 	done
