@@ -17,8 +17,11 @@ gpu_compat_drv := contexts linger
 gpu_compat_rt := copies $(call gpu_has,cublasLt.h,cublaslt) $(call gpu_has,cufft.h,cufft) $(call gpu_has,cusolverDn.h,cusolver) \
   $(call gpu_has,cusparse.h,cusparse) $(call gpu_has,nvrtc.h,nvrtc)
 
+# Programs that are timed by turns. cuBLAS is loaded when they run.
+gpu_turns := loops solvers $(call gpu_has,cublas_v2.h,language)
+
 gpu_bin   := procaddr $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
-             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray $(addprefix compat/,$(gpu_compat_cu))) \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray $(gpu_turns) $(addprefix compat/,$(gpu_compat_cu))) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
@@ -38,6 +41,10 @@ $(GPU)/vec_static $(GPU)/vec_shared $(GPU)/vec_ptds: tests/gpu/vec.cu tests/gpu/
 	$(Q)$(NVCC) $(NVFLAGS) $(VEC) -I. -o $@ $<
 
 $(GPU)/cublas_gemm: tests/gpu/cublas_gemm.cu tests/gpu/check.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
+
+$(addprefix $(GPU)/,$(gpu_turns)): $(GPU)/%: tests/gpu/%.cu tests/gpu/check.h tests/gpu/load.h tests/gpu/turns.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
 
