@@ -119,11 +119,21 @@ class Workplace:
         return Run(command, folder, variables, limit_s, good, sampler)
 
 
+def exit_snapshots_in(folder):
+    """Files of the exit trigger: gpushim.<pid>[.rank<N>].json"""
+    return [
+        os.path.join(folder, name)
+        for name in sorted(os.listdir(folder))
+        if re.fullmatch(r"gpushim\.\d+(\.rank\d+)?\.json", name)
+    ]
+
+
 class Turns:
     """A program of tests/gpu/turns.py, waiting for its turn."""
 
     def __init__(self, command, folder, variables):
-        self.name = " ".join(os.path.basename(word) for word in command[1:])
+        self.name = " ".join(os.path.basename(word) for word in command if word != sys.executable)
+        self.folder = folder
         self.output = open(os.path.join(folder, "output"), "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
             command, cwd=folder, env=variables, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.output
@@ -142,8 +152,9 @@ class Turns:
         return line
 
     def ready(self):
-        while self.answer(120).strip() != "ready":
-            pass
+        while (line := self.answer(120).strip()) != "ready":
+            if line.startswith("absent "):
+                raise Skipped(f"absent: {line.split()[1]}")
 
     def keep_on(self, cores):
         """All its threads, and those that they start, run on these cores only."""
@@ -155,6 +166,19 @@ class Turns:
         self.process.stdin.write(f"{count}\n")
         self.process.stdin.flush()
         return json.loads(self.answer(60))
+
+    def finish(self, limit_s=60):
+        """Lets it come to its end; the lines that it still prints."""
+        self.process.stdin.close()
+        alarm = threading.Timer(limit_s, self.process.kill)
+        alarm.start()
+        lines = self.process.stdout.read().splitlines()
+        status = self.process.wait()
+        alarm.cancel()
+        if status != 0:
+            self.output.seek(0)
+            raise Failed(f"{self.name} ended with status {status}\n{self.output.read()[-2000:]}")
+        return lines
 
     def close(self):
         self.process.kill()
@@ -270,9 +294,4 @@ class Run:
         return [line for line in self.output.splitlines() if line.startswith(prefix)]
 
     def exit_snapshots(self):
-        """Files of the exit trigger: gpushim.<pid>[.rank<N>].json"""
-        return [
-            os.path.join(self.folder, name)
-            for name in sorted(os.listdir(self.folder))
-            if re.fullmatch(r"gpushim\.\d+(\.rank\d+)?\.json", name)
-        ]
+        return exit_snapshots_in(self.folder)

@@ -1,0 +1,299 @@
+"""Rows about submit:thread and graph:auto: programs bound by their launches compute the same under each setting, bit by bit, and how
+much faster they are. All processes of a program are alive at once and run a few steps each by turns, so that whatever the machine
+does hits all alike; least steps are compared, and the A/A control is a second one without the shim.
+
+A row fails where results differ. What an aim of the project was missed by is said, and is no failure. Written without a GPU at hand."""
+
+import json
+import os
+import subprocess
+import sys
+
+from gpucheck import machine
+from gpucheck.machine import Failed, Skipped
+from gpucheck.rows import row, side_by_side
+
+THREAD, GRAPH = "submit:thread", "submit:thread,graph:auto"
+SETTINGS = {
+    "plain": {"shim": False},
+    "control": {"shim": False},
+    "default": {},
+    "thread": {"conf": THREAD},
+    "graph": {"conf": GRAPH},
+}
+NEVER_SLOWER = {"thread": 0.99, "graph": 0.99}
+CORES = 6  # of the program and its threads, the shim's among them
+ONE_GPU = {"CUDA_VISIBLE_DEVICES": "0"}
+
+
+class Program:
+    """name: in the table. steps: of a turn. aims: setting -> least times as fast as without the shim. repeats: two runs
+    without the shim compute the same, or the row fails; where that is not sure, no verdict is given when they do not."""
+
+    def __init__(self, name, command, steps, aims=None, repeats=True, environment=None):
+        self.name, self.command, self.steps, self.repeats = name, command, steps, repeats
+        self.environment = {**ONE_GPU, **(environment or {})}
+        self.aims = {**NEVER_SLOWER, **(aims or {})}
+
+
+def native(name, *words, steps=4, **named):
+    command = [machine.built("gpu", words[0]), *words[1:], "--turns"]
+    return Program(name, command, steps, environment=machine.libraries_found(), **named)
+
+
+def python(name, script, *words, steps=2, **named):
+    return Program(name, machine.script(script) + [*words, "--turns"], steps, **named)
+
+
+LOOPS = [
+    native("constant", "loops", "constant", aims={"graph": 2.8}),
+    native("ping-pong", "loops", "ping-pong", aims={"graph": 2.8}),
+    native("all-changing", "loops", "all-changing", aims={"graph": 2.0}),
+    native("hand-graph", "loops", "hand-graph"),
+    native("compute-bound", "loops", "compute-bound"),
+    native("sync-every", "loops", "sync-every"),
+]
+OF_HAND_GRAPH = 0.95
+
+DECODE = [
+    python("tokens", "decode.py", "tokens", aims={"graph": 1.35}, repeats=False),
+    python("exact", "decode.py", "tokens", "--exact"),
+    python("cuda-graph", "decode.py", "cuda-graph", repeats=False),
+]
+
+TRAIN = [python("train", "train_small.py", "train", steps=8, aims={"graph": 1.2})]
+
+NATIVE_PROGRAMS = [native(name, "solvers", name) for name in
+                   ("stencil", "runge-kutta", "lu", "wavefront", "n-body", "sort", "gradients")]
+NATIVE_PROGRAMS.append(native("language", "language", "decode", steps=2))
+TORCH_PROGRAMS = [
+    python("prefill and decode", "decode.py", "prefill", steps=1, repeats=False),
+    python("attention of varying length", "decode.py", "lengths", steps=1, repeats=False),
+    python("training and evaluation", "train_small.py", "evaluate"),
+    python("shape buckets", "train_small.py", "buckets"),
+    python("gradient accumulation", "train_small.py", "accumulate"),
+]
+
+# --- what gpushim-report says of a run ----------------------------------------------------------------------------
+
+
+def counts_of(rows, kind):
+    return {entry["name"]: entry["count"] for entry in rows if entry["kind"] == kind}
+
+
+def share_text(told):
+    """What of the launches went as nodes of graphs, and why the rest did not, of `gpushim-report graph --json`."""
+    figures, put_off = counts_of(told["graph"], "figure"), counts_of(told["submit"], "put_off")
+    at_once, plain = counts_of(told["submit"], "at_once"), counts_of(told["graph"], "plain")
+    every = put_off.get("launches", 0) + sum(at_once.values())
+    if every == 0:
+        return "nothing was put off"
+    rest = sorted({**{f"{name} (at once)": count for name, count in at_once.items()}, **plain}.items(), key=lambda item: -item[1])
+    return (
+        f"graphs {figures.get('replayed', 0) / every:.1%} of {every} launches"
+        + ("; rest " + ", ".join(f"{name} {count}" for name, count in rest[:3]) if rest else "")
+    )
+
+
+def told_by_report(folder):
+    found = machine.exit_snapshots_in(folder)
+    if not found:
+        raise Failed("no snapshot: was gpushim in it?")
+    command = [machine.built("gpushim-report"), "graph", "--json", found[0]]
+    report = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if report.returncode not in (0, 1):
+        raise Failed(f"gpushim-report cannot read the snapshot\n{report.stderr[-1000:]}")
+    return json.loads(report.stdout)
+
+
+# --- running and judging ------------------------------------------------------------------------------------------
+
+
+class Outcome:
+    """Of one program: setting -> seconds of all its steps, its result, and what the report says of it."""
+
+    def __init__(self):
+        self.seconds, self.results, self.told = {}, {}, {}
+
+    def least(self, setting):
+        return min(self.seconds[setting])
+
+    def times_as_fast(self, setting):
+        return self.least("plain") / self.least(setting)
+
+
+class ByTurns:
+    def __init__(self, check, program):
+        if not os.path.exists(program.command[0]):
+            raise Skipped(f"{program.command[0]} is missing: run make first")
+        self.program = program
+        self.started = {
+            setting: check.workplace.start(program.command, environment=program.environment, **named)
+            for setting, named in SETTINGS.items()
+        }
+
+    def ready(self):
+        cores = sorted(os.sched_getaffinity(0))[-CORES:]
+        for started in self.started.values():
+            started.ready()
+            started.keep_on(cores)
+
+    def measure(self, rounds, warm):
+        outcome = Outcome()
+        for setting, started in self.started.items():
+            started.steps(warm)
+            outcome.seconds[setting] = []
+        for number in range(rounds):
+            names = list(self.started)
+            for setting in names if number % 2 == 0 else names[::-1]:
+                outcome.seconds[setting] += self.started[setting].steps(self.program.steps)
+        return outcome
+
+    def finish(self, outcome):
+        """They come to their ends side by side."""
+        ends = side_by_side([started.finish for started in self.started.values()])
+        for (setting, started), lines in zip(self.started.items(), ends):
+            outcome.results[setting] = [line for line in lines if line.startswith("ok ")]
+            if SETTINGS[setting].get("shim", True):
+                outcome.told[setting] = told_by_report(started.folder)
+
+    def close(self):
+        for started in self.started.values():
+            started.close()
+
+
+def run_programs(check, programs, rounds, warm=3):
+    """Program -> Outcome. All are started before the first one is measured."""
+    turns, outcomes = [], {}
+    try:
+        for program in programs:
+            turns.append(ByTurns(check, program))
+        for one in turns:
+            one.ready()
+        for one in turns:
+            outcomes[one.program] = one.measure(rounds, warm)
+            one.finish(outcomes[one.program])
+    finally:
+        for one in turns:
+            one.close()
+    return outcomes
+
+
+def differing(program, outcome):
+    """What is wrong with the results, or None; and what there is to say of them otherwise."""
+    plain = outcome.results["plain"]
+    if not plain:
+        return f"{program.name}: no result without the shim", ""
+    if outcome.results["control"] != plain:
+        if program.repeats:
+            return f"{program.name}: the control failed: two runs without the shim differ", ""
+        return None, "no verdict on the results: two runs without the shim differ"
+    wrong = [setting for setting, result in outcome.results.items() if result != plain]
+    if wrong:
+        return f"{program.name}: {', '.join(wrong)}: {outcome.results[wrong[0]]} instead of {plain}", ""
+    return None, "same"
+
+
+def missed(program, outcome):
+    return [
+        f"{program.name} {setting} {outcome.times_as_fast(setting):.3f}x instead of {aim}x"
+        for setting, aim in program.aims.items()
+        if outcome.times_as_fast(setting) < aim
+    ]
+
+
+def text_of(program, outcome, remark):
+    speeds = ", ".join(f"{setting} {outcome.times_as_fast(setting):.3f}x" for setting in ("default", "thread", "graph"))
+    return (
+        f"{program.name:13} {remark}; plain {outcome.least('plain') * 1e3:.3f} ms (A/A {outcome.times_as_fast('control'):.3f}x); "
+        f"{speeds}; {share_text(outcome.told['graph'])}"
+    )
+
+
+def judged(outcomes, more_missed=()):
+    """The text of a row; raises Failed where results differ."""
+    wrong, texts, below = [], [], list(more_missed)
+    for program, outcome in outcomes.items():
+        problem, remark = differing(program, outcome)
+        wrong += [problem] if problem else []
+        texts.append(text_of(program, outcome, remark or "WRONG"))
+        below += missed(program, outcome)
+    if below:
+        texts.insert(0, "below the bar: " + "; ".join(below))
+    if wrong:
+        raise Failed("; ".join(wrong) + "\n" + "\n".join(texts))
+    return "\n".join(texts)
+
+
+def beside_hand_graph(outcomes):
+    """The same launches, by a graph that the program makes itself."""
+    by_name = {program.name: outcome for program, outcome in outcomes.items()}
+    share = by_name["hand-graph"].least("plain") / by_name["constant"].least("graph")
+    text = f"constant under graph {share:.3f} of the hand-written graph"
+    return [f"{text} instead of {OF_HAND_GRAPH}"] if share < OF_HAND_GRAPH else []
+
+
+def not_slower_than_thread(outcomes):
+    return [
+        f"{program.name}: graph {ratio:.3f}x of the thread alone"
+        for program, outcome in outcomes.items()
+        if (ratio := outcome.least("thread") / outcome.least("graph")) < 0.99
+    ]
+
+
+@row("replay-loops", 45, alone=True, group="replay")
+def replay_loops(check):
+    """Loops of tiny kernels in C."""
+    outcomes = run_programs(check, LOOPS, rounds=12)
+    return judged(outcomes, beside_hand_graph(outcomes))
+
+
+@row("replay-decode", 60, alone=True, group="replay")
+def replay_decode(check):
+    """Eager decode with PyTorch, one token at a time; by deterministic algorithms; by the program's own graph."""
+    outcomes = run_programs(check, DECODE, rounds=6)
+    return judged(outcomes, not_slower_than_thread(outcomes))
+
+
+@row("replay-train", 45, alone=True, group="replay")
+def replay_train(check):
+    """Training of a small model with dropout."""
+    outcomes = run_programs(check, TRAIN, rounds=12, warm=12)
+    return judged(outcomes, not_slower_than_thread(outcomes))
+
+
+@row("replay-programs", 120, alone=True, group="replay")
+def replay_programs(check):
+    """Programs bound by their launches, in C and with PyTorch."""
+    outcomes = run_programs(check, NATIVE_PROGRAMS, rounds=8)
+    outcomes.update(run_programs(check, TORCH_PROGRAMS, rounds=6))
+    return judged(outcomes)
+
+
+# --- two GPUs -----------------------------------------------------------------------------------------------------
+
+NCCL_RUNS = {
+    "plain": ([], {"shim": False}),
+    "graph": ([], {"conf": GRAPH}),
+    "graph, with stalls": (["--stalls"], {"conf": GRAPH + ",submit_deadline_us:0"}),
+}
+
+
+@row("replay-nccl", 150, alone=True, group="replay")
+def replay_nccl(check):
+    """Small kernels and sums over two GPUs, 10,000 times: the same result and no hang, also where gpushim's thread is kept from
+    running at random."""
+    if machine.device_count() < 2:
+        raise Skipped("one GPU")
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    results, texts = {}, []
+    for name, (words, named) in NCCL_RUNS.items():
+        run = check.run(launcher + machine.script("nccl_loop.py")[1:] + words, limit_s=120, **named)
+        results[name] = sorted(run.lines("ok "))
+        texts.append(f"{name} {run.seconds:.0f} s")
+        if named.get("shim", True):
+            texts[-1] += f" ({share_text(told_by_report(run.folder))})"
+    wrong = [name for name, result in results.items() if len(result) != 2 or result != results["plain"]]
+    if wrong:
+        raise Failed(f"{', '.join(wrong)}: {results[wrong[0]]} instead of {results['plain']}\n" + "\n".join(texts))
+    return "the same sums on both GPUs, no hang; " + "; ".join(texts)
