@@ -134,7 +134,8 @@ def make_step(model, tokens):
 
 @torch.no_grad()
 def main():
-    model = Decoder().cuda().to(torch.bfloat16).eval()
+    with torch.device("cuda"):  # the weights are drawn there, which is faster
+        model = Decoder().to(torch.bfloat16).eval()
     tokens = []
     with sdpa_kernel(SDPBackend.MATH) if EXACT else contextlib.nullcontext():
         turns.run(make_step(model, tokens), 30)
