@@ -173,7 +173,6 @@ int main(int argc, char **argv)
 	turns_run(loop, argc, argv);
 	CHECK(cudaGetLastError());
 	CHECK(cudaMemcpy(host, words, sizeof(host), cudaMemcpyDeviceToHost));
-	printf("launches %d\nok loops %s %016llx\n", loop->launches, loop->name,
-	       (unsigned long long)digest(host, sizeof(host)));
+	printf("ok loops %s %016llx\n", loop->name, (unsigned long long)digest(host, sizeof(host)));
 	return 0;
 }

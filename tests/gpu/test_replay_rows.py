@@ -51,8 +51,11 @@ def outcome(results=None, told=TOLD, **milliseconds):
 
 def equal_results_hold_and_minima_are_compared():
     text = replay_rows.judged({program(aims={"graph": 2.8}): outcome(graph=2.5, thread=8, control=10.1)})
-    assert "loop          same; plain 10.000 ms (A/A 0.990x); default 1.000x, thread 1.250x, graph 4.000x" in text, text
+    assert "loop          same; plain 10.000 ms a step (A/A 0.990x); default 1.000x, thread 1.250x, graph 4.000x" in text, text
     assert "below" not in text, text
+    made = outcome()
+    made.launches = 4000
+    assert "plain 2500 ns a launch" in replay_rows.judged({program(): made})
 
 
 def a_result_that_differs_is_a_failure():

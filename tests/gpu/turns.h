@@ -1,6 +1,7 @@
 /* Programs in C that are timed by turns, as turns.py has it: with --turns they print "ready", and for each line "N" on standard
  * input run N steps and print the seconds of each as a JSON list, until the input ends. Without it they run some steps and print
- * the least and the median time of a step, and of one of its launches. A step ends with the device idle. */
+ * the least and the median time of a step, and of one of its launches. Then both say how many launches a step has, where that is
+ * known. A step ends with the device idle. */
 #ifndef GPU_TURNS_H
 #define GPU_TURNS_H
 
@@ -84,6 +85,8 @@ static inline void turns_run(const struct turns_program *program, int argc, char
 		turns_serve(program->step);
 	else
 		turns_measure(program->step, program->launches);
+	if (program->launches > 0)
+		printf("launches %d\n", program->launches);
 }
 
 #endif

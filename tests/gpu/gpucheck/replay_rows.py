@@ -110,13 +110,19 @@ def told_by_report(folder):
 
 
 class Outcome:
-    """Of one program: setting -> seconds of all its steps, its result, and what the report says of it."""
+    """Of one program: setting -> seconds of all its steps, its result, and what the report says of it. launches: in a step,
+    where the program says that."""
 
     def __init__(self):
-        self.seconds, self.results, self.told = {}, {}, {}
+        self.seconds, self.results, self.told, self.launches = {}, {}, {}, 0
 
     def least(self, setting):
         return min(self.seconds[setting])
+
+    def least_text(self, setting):
+        if self.launches:
+            return f"{self.least(setting) / self.launches * 1e9:.0f} ns a launch"
+        return f"{self.least(setting) * 1e3:.3f} ms a step"
 
     def times_as_fast(self, setting):
         return self.least("plain") / self.least(setting)
@@ -154,6 +160,7 @@ class ByTurns:
         ends = side_by_side([started.finish for started in self.started.values()])
         for (setting, started), lines in zip(self.started.items(), ends):
             outcome.results[setting] = [line for line in lines if line.startswith("ok ")]
+            outcome.launches = next((int(line.split()[1]) for line in lines if line.startswith("launches ")), 0)
             if SETTINGS[setting].get("shim", True):
                 outcome.told[setting] = told_by_report(started.folder)
 
@@ -205,7 +212,7 @@ def missed(program, outcome):
 def text_of(program, outcome, remark):
     speeds = ", ".join(f"{setting} {outcome.times_as_fast(setting):.3f}x" for setting in ("default", "thread", "graph"))
     return (
-        f"{program.name:13} {remark}; plain {outcome.least('plain') * 1e3:.3f} ms (A/A {outcome.times_as_fast('control'):.3f}x); "
+        f"{program.name:13} {remark}; plain {outcome.least_text('plain')} (A/A {outcome.times_as_fast('control'):.3f}x); "
         f"{speeds}; {share_text(outcome.told['graph'])}"
     )
 
