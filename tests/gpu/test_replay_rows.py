@@ -51,7 +51,7 @@ def outcome(results=None, told=TOLD, **milliseconds):
 
 def equal_results_hold_and_minima_are_compared():
     text = replay_rows.judged({program(aims={"graph": 2.8}): outcome(graph=2.5, thread=8, control=10.1)})
-    assert "loop          same; plain 10.000 ms a step (A/A 0.990x); default 1.000x, thread 1.250x, graph 4.000x" in text, text
+    assert "loop          same; plain 10.000 ms a step (A/A 0.990x), default 1.000x, thread 1.250x, graph 4.000x" in text, text
     assert "below" not in text, text
     made = outcome()
     made.launches = 4000
@@ -114,8 +114,31 @@ def programs_run_by_turns_and_come_to_their_ends():
         assert set(found.told) == {"default", "thread", "graph"}, found.told
         alone = check.run(command, shim=False)
         assert alone.lines("ok steps 9") and len(alone.lines("ms ")[0].split()) == 3, alone.output
-        broken = replay_rows.Program("broken", [sys.executable, "-c", SERVE + "\nsys.exit(3)", *command[3:], "--turns"], 2)
-        assert "status 3" in failure_of(replay_rows.run_programs, check, [broken], 1)
+    finally:
+        check.workplace.close()
+        machine.SHIM, replay_rows.told_by_report = saved, told
+
+
+def one_that_breaks_is_named_and_the_others_are_measured():
+    broken = """
+import os
+if os.environ.get("GPUSHIM_ALLOC_CONF") == sys.argv[2]:
+    sys.exit(3)
+"""
+    saved, machine.SHIM = machine.SHIM, ""
+    told, replay_rows.told_by_report = replay_rows.told_by_report, lambda folder: TOLD
+    check = rows.Check()
+    path = os.path.join(check.workplace.folder, "broken.py")
+    command = [sys.executable, path, os.path.join(ROOT, "tests", "gpu"), replay_rows.GRAPH, "--turns"]
+    try:
+        for place in ("import turns", "print("):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(SERVE.replace(place, broken + place))
+            outcomes = replay_rows.run_programs(check, [replay_rows.Program("broken", command, 2)], 1)
+            text = failure_of(replay_rows.judged, outcomes).split("\n")
+            assert text[0].startswith("broken: graph: ") and "status 3" in text[0], text
+            shown = next(line for line in text if line.startswith("broken        WRONG; plain"))
+            assert "graph -" in shown and "thread -" not in shown, shown
     finally:
         check.workplace.close()
         machine.SHIM, replay_rows.told_by_report = saved, told
@@ -124,13 +147,17 @@ def programs_run_by_turns_and_come_to_their_ends():
 def what_is_not_there_is_skipped():
     check = rows.Check()
     absent = [sys.executable, "-c", "print('absent torch'); raise SystemExit(77)"]
+    programs = [replay_rows.Program("a", ["/nowhere/loops"], 1), replay_rows.Program("b", absent, 1)]
     try:
-        for command in (["/nowhere/loops"], absent):
-            try:
-                replay_rows.run_programs(check, [replay_rows.Program("absent", command, 1)], 1)
-            except machine.Skipped:
-                continue
-            raise AssertionError(f"{command} was not skipped")
+        outcomes = replay_rows.run_programs(check, programs, 1)
+        assert [outcomes[one].absent for one in programs] == ["absent: not-built", "absent: torch"]
+        try:
+            replay_rows.judged(outcomes)
+        except machine.Skipped:
+            outcomes[program()] = outcome()
+            assert "a             absent: not-built" in replay_rows.judged(outcomes)
+            return
+        raise AssertionError("was not skipped")
     finally:
         check.workplace.close()
 
@@ -142,6 +169,7 @@ TESTS = [
     an_aim_that_was_missed_is_said_and_no_failure,
     the_share_of_graphs_counts_all_launches,
     programs_run_by_turns_and_come_to_their_ends,
+    one_that_breaks_is_named_and_the_others_are_measured,
     what_is_not_there_is_skipped,
 ]
 

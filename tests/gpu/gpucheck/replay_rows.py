@@ -110,11 +110,12 @@ def told_by_report(folder):
 
 
 class Outcome:
-    """Of one program: setting -> seconds of all its steps, its result, and what the report says of it. launches: in a step,
-    where the program says that."""
+    """Of one program: setting -> seconds of all its steps, its result, what the report says of it, and how it broke, where it
+    did. launches: in a step, where the program says that. absent: why it could not be run at all."""
 
     def __init__(self):
-        self.seconds, self.results, self.told, self.launches = {}, {}, {}, 0
+        self.seconds, self.results, self.told, self.problems = {}, {}, {}, {}
+        self.launches, self.absent = 0, None
 
     def least(self, setting):
         return min(self.seconds[setting])
@@ -124,45 +125,64 @@ class Outcome:
             return f"{self.least(setting) / self.launches * 1e9:.0f} ns a launch"
         return f"{self.least(setting) * 1e3:.3f} ms a step"
 
+    def ran(self, *settings):
+        return self.absent is None and not any(setting in self.problems for setting in settings)
+
     def times_as_fast(self, setting):
-        return self.least("plain") / self.least(setting)
+        """None: it did not run."""
+        return self.least("plain") / self.least(setting) if self.ran("plain", setting) else None
 
 
 class ByTurns:
+    """The processes of a program, one for each setting. One that breaks is left out from there on."""
+
     def __init__(self, check, program):
+        self.program, self.outcome, self.started = program, Outcome(), {}
         if not os.path.exists(program.command[0]):
-            raise Skipped(f"{program.command[0]} is missing: run make first")
-        self.program = program
-        self.started = {
-            setting: check.workplace.start(program.command, environment=program.environment, **named)
-            for setting, named in SETTINGS.items()
-        }
+            self.outcome.absent = "absent: not-built"
+            return
+        for setting, named in SETTINGS.items():
+            self.started[setting] = check.workplace.start(program.command, environment=program.environment, **named)
+
+    def left(self):
+        return [setting for setting in self.started if self.outcome.ran(setting)]
+
+    def attempt(self, setting, action):
+        try:
+            return action(self.started[setting])
+        except (Failed, OSError, ValueError, subprocess.SubprocessError) as failure:
+            self.outcome.problems[setting] = str(failure)
+        except Skipped as reason:
+            self.outcome.absent = str(reason)
+        return []
 
     def ready(self):
         cores = sorted(os.sched_getaffinity(0))[-CORES:]
-        for started in self.started.values():
-            started.ready()
-            started.keep_on(cores)
+        for setting in self.left():
+            self.attempt(setting, lambda started: started.ready() or started.keep_on(cores))
 
     def measure(self, rounds, warm):
-        outcome = Outcome()
-        for setting, started in self.started.items():
-            started.steps(warm)
-            outcome.seconds[setting] = []
+        for setting in self.left():
+            self.outcome.seconds[setting] = []
+            self.attempt(setting, lambda started: started.steps(warm))
         for number in range(rounds):
-            names = list(self.started)
-            for setting in names if number % 2 == 0 else names[::-1]:
-                outcome.seconds[setting] += self.started[setting].steps(self.program.steps)
-        return outcome
+            left = self.left()
+            for setting in left if number % 2 == 0 else left[::-1]:
+                self.outcome.seconds[setting] += self.attempt(setting, lambda started: started.steps(self.program.steps))
 
-    def finish(self, outcome):
+    def end(self, setting):
+        lines = self.started[setting].finish()
+        if SETTINGS[setting].get("shim", True):
+            self.outcome.told[setting] = told_by_report(self.started[setting].folder)
+        return lines
+
+    def finish(self):
         """They come to their ends side by side."""
-        ends = side_by_side([started.finish for started in self.started.values()])
-        for (setting, started), lines in zip(self.started.items(), ends):
-            outcome.results[setting] = [line for line in lines if line.startswith("ok ")]
-            outcome.launches = next((int(line.split()[1]) for line in lines if line.startswith("launches ")), 0)
-            if SETTINGS[setting].get("shim", True):
-                outcome.told[setting] = told_by_report(started.folder)
+        left = self.left()
+        ends = side_by_side([lambda s=s: self.attempt(s, lambda _: self.end(s)) for s in left]) if left else []
+        for setting, lines in zip(left, ends):
+            self.outcome.results[setting] = [line for line in lines if line.startswith("ok ")]
+            self.outcome.launches = next((int(line.split()[1]) for line in lines if line.startswith("launches ")), 0)
 
     def close(self):
         for started in self.started.values():
@@ -171,71 +191,89 @@ class ByTurns:
 
 def run_programs(check, programs, rounds, warm=3):
     """Program -> Outcome. All are started before the first one is measured."""
-    turns, outcomes = [], {}
+    turns = []
     try:
         for program in programs:
             turns.append(ByTurns(check, program))
         for one in turns:
             one.ready()
         for one in turns:
-            outcomes[one.program] = one.measure(rounds, warm)
-            one.finish(outcomes[one.program])
+            one.measure(rounds, warm)
+            one.finish()
     finally:
         for one in turns:
             one.close()
-    return outcomes
+    return {one.program: one.outcome for one in turns}
 
 
-def differing(program, outcome):
-    """What is wrong with the results, or None; and what there is to say of them otherwise."""
-    plain = outcome.results["plain"]
+def problems_of(program, outcome):
+    """What is wrong, and what there is to say of the results otherwise."""
+    if outcome.absent is not None:
+        return [], outcome.absent
+    wrong = [f"{program.name}: {setting}: {text}" for setting, text in outcome.problems.items()]
+    plain = outcome.results.get("plain")
+    if not outcome.ran("plain", "control"):
+        return wrong, "WRONG"
     if not plain:
-        return f"{program.name}: no result without the shim", ""
+        return wrong + [f"{program.name}: no result without the shim"], "WRONG"
     if outcome.results["control"] != plain:
         if program.repeats:
-            return f"{program.name}: the control failed: two runs without the shim differ", ""
-        return None, "no verdict on the results: two runs without the shim differ"
-    wrong = [setting for setting, result in outcome.results.items() if result != plain]
-    if wrong:
-        return f"{program.name}: {', '.join(wrong)}: {outcome.results[wrong[0]]} instead of {plain}", ""
-    return None, "same"
+            wrong.append(f"{program.name}: the control failed: two runs without the shim differ")
+        return wrong, "no verdict on the results: two runs without the shim differ"
+    differing = [setting for setting, result in outcome.results.items() if outcome.ran(setting) and result != plain]
+    if differing:
+        wrong.append(f"{program.name}: {', '.join(differing)}: {outcome.results[differing[0]]} instead of {plain}")
+    return wrong, "WRONG" if wrong else "same"
+
+
+def speed(outcome, setting):
+    ratio = outcome.times_as_fast(setting)
+    return f"{ratio:.3f}x" if ratio else "-"
 
 
 def missed(program, outcome):
     return [
-        f"{program.name} {setting} {outcome.times_as_fast(setting):.3f}x instead of {aim}x"
+        f"{program.name} {setting} {speed(outcome, setting)} instead of {aim}x"
         for setting, aim in program.aims.items()
-        if outcome.times_as_fast(setting) < aim
+        if (outcome.times_as_fast(setting) or aim) < aim
     ]
 
 
 def text_of(program, outcome, remark):
-    speeds = ", ".join(f"{setting} {outcome.times_as_fast(setting):.3f}x" for setting in ("default", "thread", "graph"))
-    return (
-        f"{program.name:13} {remark}; plain {outcome.least_text('plain')} (A/A {outcome.times_as_fast('control'):.3f}x); "
-        f"{speeds}; {share_text(outcome.told['graph'])}"
-    )
+    text = f"{program.name:13} {remark}"
+    if outcome.ran("plain"):
+        text += f"; plain {outcome.least_text('plain')} (A/A {speed(outcome, 'control')})"
+        text += "".join(f", {setting} {speed(outcome, setting)}" for setting in ("default", "thread", "graph"))
+    if "graph" in outcome.told:
+        text += f"; {share_text(outcome.told['graph'])}"
+    return text
 
 
 def judged(outcomes, more_missed=()):
-    """The text of a row; raises Failed where results differ."""
+    """The text of a row; raises Failed where results differ or a program broke."""
     wrong, texts, below = [], [], list(more_missed)
     for program, outcome in outcomes.items():
-        problem, remark = differing(program, outcome)
-        wrong += [problem] if problem else []
-        texts.append(text_of(program, outcome, remark or "WRONG"))
+        problems, remark = problems_of(program, outcome)
+        wrong += problems
+        texts.append(text_of(program, outcome, remark))
         below += missed(program, outcome)
+    if all(outcome.absent is not None for outcome in outcomes.values()):
+        raise Skipped("; ".join(texts))
     if below:
         texts.insert(0, "below the bar: " + "; ".join(below))
     if wrong:
-        raise Failed("; ".join(wrong) + "\n" + "\n".join(texts))
+        first = "; ".join(problem.split("\n")[0] for problem in wrong)
+        raise Failed("\n".join([first, *texts, *(problem for problem in wrong if "\n" in problem)]))
     return "\n".join(texts)
 
 
 def beside_hand_graph(outcomes):
     """The same launches, by a graph that the program makes itself."""
     by_name = {program.name: outcome for program, outcome in outcomes.items()}
-    share = by_name["hand-graph"].least("plain") / by_name["constant"].least("graph")
+    hand, constant = by_name["hand-graph"], by_name["constant"]
+    if not hand.ran("plain") or not constant.ran("graph"):
+        return []
+    share = hand.least("plain") / constant.least("graph")
     text = f"constant under graph {share:.3f} of the hand-written graph"
     return [f"{text} instead of {OF_HAND_GRAPH}"] if share < OF_HAND_GRAPH else []
 
@@ -244,7 +282,7 @@ def not_slower_than_thread(outcomes):
     return [
         f"{program.name}: graph {ratio:.3f}x of the thread alone"
         for program, outcome in outcomes.items()
-        if (ratio := outcome.least("thread") / outcome.least("graph")) < 0.99
+        if outcome.ran("thread", "graph") and (ratio := outcome.least("thread") / outcome.least("graph")) < 0.99
     ]
 
 
