@@ -159,7 +159,8 @@ class Turns:
     def keep_on(self, cores):
         """All its threads, and those that they start, run on these cores only."""
         for thread in os.listdir(f"/proc/{self.process.pid}/task"):
-            os.sched_setaffinity(int(thread), cores)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.sched_setaffinity(int(thread), cores)
 
     def steps(self, count):
         """Seconds of each step."""
