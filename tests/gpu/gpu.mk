@@ -20,8 +20,12 @@ gpu_compat_rt := copies $(call gpu_has,cublasLt.h,cublaslt) $(call gpu_has,cufft
 # Programs that are timed by turns. cuBLAS is loaded when they run.
 gpu_turns := loops solvers $(call gpu_has,cublas_v2.h,language)
 
+# One program of several files. Its host makes what the device made, to the bit: neither fuses operations.
+gpu_bound := $(addprefix $(GPU)/,$(addsuffix .o,launch_bound $(addprefix launch_bound_,integers motion solvers streams \
+  $(call gpu_has,cublas_v2.h,language))))
+
 gpu_bin   := procaddr $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
-             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray $(gpu_turns) $(addprefix compat/,$(gpu_compat_cu))) \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray launch_bound $(gpu_turns) $(addprefix compat/,$(gpu_compat_cu))) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
@@ -47,6 +51,14 @@ $(GPU)/cublas_gemm: tests/gpu/cublas_gemm.cu tests/gpu/check.h $(GPU)/.made
 $(addprefix $(GPU)/,$(gpu_turns)): $(GPU)/%: tests/gpu/%.cu tests/gpu/check.h tests/gpu/load.h tests/gpu/turns.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
+
+$(gpu_bound): $(GPU)/%.o: tests/gpu/%.cu tests/gpu/launch_bound.h tests/gpu/check.h tests/gpu/load.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -fmad=false -Xcompiler -ffp-contract=off $(call gpu_has,cublas_v2.h,-DWITH_CUBLAS) -I. -c -o $@ $<
+
+$(GPU)/launch_bound: $(gpu_bound)
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(GPU_CODE) -cudart static -o $@ $^ -ldl
 
 $(GPU)/kernels.fatbin: tests/gpu/kernels.cu $(GPU)/.made
 	$(call say,NVCC,$@)
