@@ -17,6 +17,8 @@
 #define CHECK_NS 30u	 /* what it costs to compare a launch with a trace */
 #define TIMED_ALL 16u	 /* launches that are all timed; then one in so many is */
 #define TIMED_WEIGHT 8u
+#define GAP_WEIGHT 32u
+#define GAP_MOST 16u
 #define FIRST_TOKEN 0xd1b54a32d192ed03u
 
 static uint64_t get(const _Atomic uint64_t *count)
@@ -321,6 +323,35 @@ static void learn(struct gsg_replay *replay, struct gsg_lane *lane, const struct
 	gsg_recording_take(&replay->recording, launch, shape, is_first);
 }
 
+/* --- how fast they come -------------------------------------------------------------------------------------------- */
+
+/* What is held waits no longer than slow_ticks for the next launch, so nothing is gained where all come later than that; and
+ * to look at them costs. */
+static bool comes_slowly(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch)
+{
+	uint64_t slow_ticks = replay->options.slow_ticks, gap_ticks = launch->head.put_ticks - lane->put_ticks;
+
+	if (lane->put_ticks == 0 || (int64_t)gap_ticks < 0)
+		gap_ticks = 0;
+	if (gap_ticks > GAP_MOST * slow_ticks)
+		gap_ticks = GAP_MOST * slow_ticks; /* a pause */
+	lane->put_ticks = launch->head.put_ticks;
+	lane->gap_ticks += gap_ticks / GAP_WEIGHT;
+	lane->gap_ticks -= lane->gap_ticks / GAP_WEIGHT;
+	lane->slow = lane->gap_ticks > (lane->slow ? slow_ticks / 2 : slow_ticks);
+	return lane->slow && lane->trace == NULL;
+}
+
+/* Those that follow it are learned anew. */
+static void pass_by(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch)
+{
+	if (replay->recorded == lane)
+		replay->recording.state = GSG_RECORDING_OFF;
+	lane->apart = lane->apart || launch->head.first;
+	lane->last = NULL;
+	launch_plain(replay, lane, launch, GSG_PLAIN_SLOW);
+}
+
 /* --- streams ------------------------------------------------------------------------------------------------------- */
 
 /* The one that was not used for longest, or a new one. NULL: no pages. */
@@ -398,6 +429,10 @@ uint64_t gsg_replay_run(struct gsg_replay *replay, const struct gsg_launch *laun
 		settle_others(replay, lane->context_id, lane->stream, lane->legacy, launch->head.put_ticks);
 	lane->used = get(&replay->stats.launches);
 	lane->count++;
+	if (comes_slowly(replay, lane, launch)) {
+		pass_by(replay, lane, launch);
+		return oldest_held(replay);
+	}
 	learn(replay, lane, launch);
 	follow(replay, lane, launch, position);
 	if (replay->recording.state == GSG_RECORDING_DONE)

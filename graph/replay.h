@@ -24,6 +24,7 @@
 #define GSG_PLAIN_REASONS(X)                                                                                           \
 	X(NO_TRACE, "no_trace", "not seen to repeat, or too few between two waits")                                    \
 	X(RESTING, "resting", "its graph does not pay for the time being")                                             \
+	X(SLOW, "slow", "launches came too far apart for a graph")                                                    \
 	X(UNFIT, "unfit", "graphs cannot hold the like of it")                                                         \
 	X(MISMATCH, "mismatch", "another launch came")                                                                 \
 	X(FLUSH, "flush", "the program waited, asked, or changed something")                                           \
@@ -66,6 +67,7 @@ struct gsg_replay_stats {
 struct gsg_replay_options {
 	uint32_t chunk;	      /* launches in one graph, at most */
 	uint64_t cache_bytes; /* for all graphs */
+	uint64_t slow_ticks;  /* launches of a stream that come further apart are not looked at; 0 = all are */
 	uint64_t late_ticks;  /* of a stream that gets no launch while others do: what is held for longer is launched */
 	bool eager;	      /* whether it pays or not: for tests of those who use it */
 };
@@ -86,6 +88,9 @@ struct gsg_lane {
 	uint64_t place;		  /* the hash of them: where the stream is */
 	struct gsg_trace *last;		  /* the last launch was the last one of it; NULL = it was none */
 	uint64_t count;			  /* launches */
+	uint64_t put_ticks;		  /* of the last launch, */
+	uint64_t gap_ticks;		  /* and how far apart they come, about */
+	bool slow;			  /* too far */
 	bool apart;			  /* other work has come since the last launch */
 	uint64_t since_first;		  /* launches since one that came after a wait or other work */
 	uint64_t plain;			  /* launches made one by one, */

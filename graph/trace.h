@@ -1,12 +1,12 @@
 /* A trace: a straight line of launches on one stream that has been seen to repeat, and the graph that was built for it.
  *
  * The graph is made node by node from the recorded launches, never by capturing the program's streams, each node behind the one before.
- * It has one executable, or two that take turns where arguments change. What each of them was last told about the arguments is kept
+ * It has one executable, or several that take turns where arguments change. What each of them was last told about the arguments is kept
  * (the driver has no question for it): launches that come by are compared with that, and only nodes that differ are patched.
  *
  * An executable may be patched while an earlier launch of it is still under way: CUDA documents that what
  * cuGraphExecKernelNodeSetParams changes "only affect[s] future launches", and that launches which are queued or running "are not
- * affected". Two take turns because the driver may have to wait for that, and because arguments often alternate. */
+ * affected". Several take turns because the driver has more to do then, and because arguments often alternate. */
 #ifndef GSG_TRACE_H
 #define GSG_TRACE_H
 
@@ -19,7 +19,7 @@
 
 #define GSG_TRACE_NODES 512u /* at most */
 #define GSG_TRACE_LEAST 4u   /* fewer launches gain nothing by a graph */
-#define GSG_TRACE_TURNS 2u   /* executables */
+#define GSG_TRACE_TURNS 4u   /* executables */
 
 /* The driver, as far as it is needed here. 0, or a negative GS_E_*. */
 struct gsg_graph_ops {

@@ -212,12 +212,13 @@ static bool has_functions(void)
 	       gs_driver.cuThreadExchangeStreamCaptureMode != NULL;
 }
 
-bool gs_graph_start(uint64_t late_ticks)
+bool gs_graph_start(uint64_t late_ticks, uint64_t slow_ticks)
 {
 	struct gsg_replay_options options = {
 		.chunk = (uint32_t)gs_conf.graph_chunk,
 		.cache_bytes = gs_conf.graph_cache_mb << 20,
 		.late_ticks = late_ticks,
+		.slow_ticks = slow_ticks,
 	};
 
 	if (gs_conf.graph != GS_GRAPH_AUTO || atomic_load(&stopped))

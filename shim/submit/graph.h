@@ -11,9 +11,9 @@
 #include "graph/replay.h"
 #include "shim/api/cuda.h"
 
-/* Once, before the queue starts: whether launches are looked at. Says why not, if the settings want it. late_ticks: for what a
- * stream may be held when others get launches. */
-bool gs_graph_start(uint64_t late_ticks);
+/* Once, before the queue starts: whether launches are looked at. Says why not, if the settings want it. late_ticks: how
+ * long what is of a stream may be held when others get launches; slow_ticks: launches that come further apart are left alone. */
+bool gs_graph_start(uint64_t late_ticks, uint64_t slow_ticks);
 
 /* No graph is built or launched from now on, for good; said once. Any thread. Who calls flushes, and drops what there is. */
 void gs_graph_stop(const char *why);
