@@ -24,7 +24,11 @@ gpu_turns := loops solvers $(call gpu_has,cublas_v2.h,language)
 gpu_bound := $(addprefix $(GPU)/,$(addsuffix .o,launch_bound $(addprefix launch_bound_,integers motion solvers streams \
   $(call gpu_has,cublas_v2.h,language))))
 
-gpu_bin   := procaddr $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
+# All of it but the part with cuBLAS, for the simulated device: kernels are functions of the host.
+gpu_bound_sim := $(addprefix $(GPU)/sim/,$(addsuffix .o,bound_sim launch_bound $(addprefix launch_bound_,integers motion solvers streams)))
+gpu_bound_h   := $(addprefix tests/gpu/,bound_sim.h launch_bound.h check.h load.h) tests/sim/sim.h
+
+gpu_bin   := procaddr launch_bound_sim $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
              $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray launch_bound $(gpu_turns) $(addprefix compat/,$(gpu_compat_cu))) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
@@ -59,6 +63,21 @@ $(gpu_bound): $(GPU)/%.o: tests/gpu/%.cu tests/gpu/launch_bound.h tests/gpu/chec
 $(GPU)/launch_bound: $(gpu_bound)
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(GPU_CODE) -cudart static -o $@ $^ -ldl
+
+$(GPU)/sim/%.cc: tests/gpu/%.cu tests/gpu/bound_sim.py
+	@mkdir -p $(@D)
+	$(Q)python3 tests/gpu/bound_sim.py $< > $@.new && mv $@.new $@
+
+$(GPU)/sim/bound_sim.o: tests/gpu/bound_sim.cc
+$(filter-out %/bound_sim.o,$(gpu_bound_sim)): %.o: %.cc
+$(gpu_bound_sim): $(gpu_bound_h)
+	$(call say,CXX,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O2 -ffp-contract=off -I. -isystem $(CUDA_HOME)/include -c -o $@ $(filter %.cc,$^)
+
+$(GPU)/launch_bound_sim: $(gpu_bound_sim) | sim
+	$(call say,CXX,$@)
+	$(Q)$(CXX) -o $@ $^ -Wl,--allow-shlib-undefined $(link_rt) -ldl
 
 $(GPU)/kernels.fatbin: tests/gpu/kernels.cu $(GPU)/.made
 	$(call say,NVCC,$@)

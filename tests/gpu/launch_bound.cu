@@ -1,10 +1,10 @@
 /* Programs that are bound by their launches, of the kinds that people write: what a graph of repeated launches has to
  * get right.
  *
- *	launch_bound NAME [STEPS]	works PASSES passes; prints a number made of all results, and the time of the
- *					fastest pass in milliseconds
- *	launch_bound NAME check		compares each result with the host's own as well
- *	launch_bound			prints the names
+ *	launch_bound NAME [STEPS] [check]	works PASSES passes; prints a number made of all results, and the time
+ *						of the fastest pass in milliseconds; with `check` it compares each
+ *						result with the host's own as well
+ *	launch_bound				prints the names
  *
  * Wrong arguments end it with 2, a wrong result with 1, a library that is missing with 77. */
 #include <stdlib.h>
@@ -54,13 +54,13 @@ static const struct bound_program *find(const char *name)
 	return NULL;
 }
 
-/* The program's own number where the text is not one; 0 = neither. */
+/* The program's own number where there is no text; 0 = the text is no number of steps. */
 static int steps_of(const struct bound_program *program, const char *text)
 {
 	char *end;
 	long steps;
 
-	if (!text || strcmp(text, "check") == 0)
+	if (!text)
 		return program->steps;
 	steps = strtol(text, &end, 10);
 	return *end == '\0' && steps > 0 && steps <= STEPS_MOST ? (int)steps : 0;
@@ -100,21 +100,21 @@ static void run(const struct bound_program *program, int steps, bool checks)
 
 int main(int argc, char **argv)
 {
-	const char *text = argc > 2 ? argv[2] : NULL;
 	const struct bound_program *program = find(argc > 1 ? argv[1] : NULL);
-	int steps = program ? steps_of(program, text) : 0;
+	bool checks = argc > 2 && strcmp(argv[argc - 1], "check") == 0;
+	int steps = program ? steps_of(program, argc - checks > 2 ? argv[2] : NULL) : 0;
 
 	if (argc == 1) {
 		for (const struct bound_program *each : programs)
 			printf("%s\n", each->name);
 		return 0;
 	}
-	if (argc > 3 || steps == 0) {
-		fprintf(stderr, "usage: launch_bound NAME [STEPS|check]; without arguments it prints the names\n");
+	if (argc - checks > 3 || steps == 0) {
+		fprintf(stderr, "usage: launch_bound NAME [STEPS] [check]; without arguments it prints the names\n");
 		return 2;
 	}
 	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-	run(program, steps, text && strcmp(text, "check") == 0);
+	run(program, steps, checks);
 	while (taken_count > 0)
 		CHECK(cudaFree(taken[--taken_count]));
 	CHECK(cudaStreamDestroy(stream));
