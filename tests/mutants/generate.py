@@ -55,7 +55,7 @@ UNITS = {
     "shim/wrap": ["wrap_context"],
     "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
                    "watch_hazard"],
-    "shim/submit": ["graph_queue"],
+    "shim/submit": ["graph_queue", "submit_event"],
     "graph": ["graph_queue", "graph_cache", "graph_detect", "graph_replay", "graph_trace"],
     "shim/stack": ["stack_intern"],
 }
@@ -110,7 +110,7 @@ NEAR = {
     "shim/torch": ["script preload/torch"],
     "shim/submit": PUT_OFF + ["owed forgets", "owed reused", "owed same"],
     "shim/submit/work.c": WORKS,
-    "shim/submit/event.c": WORKS,
+    "shim/submit/event.c": ["unit submit_event"] + WORKS,
     "shim/submit/graph.c": REPLAYS,
     "shim/submit/submit.c": PUT_OFF + ["owed forgets", "owed reused", "owed same"] + WORKS + REPLAYS,
     "graph": ["unit graph_" + unit for unit in ("queue", "cache", "detect", "replay", "trace")] + PUT_OFF,
@@ -138,7 +138,7 @@ MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/und
          "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
          "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
-RACES = ["race unit allocator_threads", "race unit watch_live", "race drv_races", "race rt_ends storm",
+RACES = ["race unit allocator_threads", "race unit watch_live", "race unit submit_event", "race drv_races", "race rt_ends storm",
          "race rt_capture_threads storm", "race rt_storm fork", "race rt_ipc both"]
 SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways",
                  "script preload/undisturbed"]

@@ -159,6 +159,31 @@ static void same_attribute(void)
 	}
 }
 
+/* A context ends, and a function of the next one has the handle of one that ended with it: its attributes are its own. */
+static void context_again(void)
+{
+	static const struct row row = {"attribute in another context", "cuFuncSetAttribute", by_attribute_again, true, false, false};
+	CUcontext passing;
+	CUfunction before;
+	CUmodule code;
+
+	for (unsigned i = 0; i < 2; i++) {
+		before = loaded_again;
+		NEED(cuCtxCreate_v2(&passing, 0, 0));
+		NEED(cuModuleLoadData(&code, "simulated"));
+		NEED(cuModuleGetFunction(&loaded_again, code, "sim_fill"));
+		if (i == 0)
+			NEED(by_attribute_again());
+		else if (loaded_again != before)
+			printf("no handle comes again\n");
+		if (i == 0)
+			NEED(cuCtxDestroy_v2(passing));
+	}
+	NEED(cuCtxSetCurrent(context));
+	flushes(&row);
+	NEED(cuCtxDestroy_v2(passing));
+}
+
 /* The program ends without waiting. */
 static void ends(void)
 {
@@ -309,5 +334,7 @@ int main(int argc, char **argv)
 		else if (strcmp(what, "tells") == 0 && argc > 2 && strcmp(argv[2], rows[i].class) == 0)
 			tells(&rows[i], argv);
 	}
+	if (strcmp(what, "flushes") == 0)
+		context_again();
 	return wrong;
 }

@@ -4,6 +4,7 @@
  *     reuse      a stream with innocent work is destroyed; a new one, maybe with its handle, is waited for
  *     unload, library    the module, or library, is unloaded and loaded again before the failing launch, the failing
  *                kernel with the handle that another one had
+ *     ended      the context ends, and another comes, with that handle
  *     many=N     N innocent launches at one place behind the failing one
  *     capture    innocent launches are captured and never run
  *     graph, graph-ptsz  the failing kernel is launched as part of a graph
@@ -56,14 +57,22 @@ static void load(bool from_library, const char *first, CUfunction *ret_first, co
 	get(second, ret_second);
 }
 
-static void load_again(void)
+static void load_again(bool ends_context)
 {
 	CUfunction old = good;
+	CUcontext context;
 
-	if (library != NULL)
+	if (ends_context) {
+		NEED(cuDevicePrimaryCtxRelease(0));
+		NEED(cuDevicePrimaryCtxRetain(&context, 0));
+		NEED(cuCtxSetCurrent(context));
+		NEED(cuStreamCreate(&main_stream, CU_STREAM_NON_BLOCKING));
+		NEED(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+	} else if (library != NULL) {
 		NEED(cuLibraryUnload(library));
-	else
+	} else {
 		NEED(cuModuleUnload(module));
+	}
 	load(library != NULL, "sim_fail", &bad, "sim_delay", &good);
 	if (bad != old)
 		printf("no handle comes again\n");
@@ -171,8 +180,8 @@ static void shown_done(const char *how)
 		NEED(cuEventRecord(event, side));
 		NEED(cuStreamWaitEvent(main_stream, event, 0));
 		NEED(cuStreamSynchronize(main_stream));
-	} else if (!strcmp(how, "unload") || !strcmp(how, "library")) {
-		load_again();
+	} else if (!strcmp(how, "unload") || !strcmp(how, "library") || !strcmp(how, "ended")) {
+		load_again(how[0] == 'e');
 	} else if (!strcmp(how, "query-ptsz")) {
 		__typeof__(cuStreamQuery) *query = driver("cuStreamQuery_ptsz");
 

@@ -70,6 +70,16 @@ for seed in 1 2; do
 	same "with graphs of its own, seed $seed" $eager --seed $seed --policy random "$programs/rt_graph" $seed 300
 done
 
+# shellcheck disable=SC2086
+sim $eager --no-shim "$programs/drv_graphs_end"
+rows=$(cat "$folder/out")
+for row in $rows; do
+	[ -n "$eager" ] || break
+	# shellcheck disable=SC2086
+	sim $eager "$programs/drv_graphs_end" "$row"
+	is "graphs are gone when they have to be: $row (H18)" "$status $(cat "$folder/out")" '0 '
+done
+
 # What the driver refuses is made one by one.
 for fault in cuGraphCreate:1:2 cuGraphAddKernelNode_v2:20:2 cuGraphInstantiateWithFlags:1:2 cuGraphLaunch:2:2 \
 	cuGraphExecKernelNodeSetParams_v2:3:1; do

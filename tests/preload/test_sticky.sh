@@ -53,7 +53,7 @@ is 'what never ran well comes first' "$(candidates)" 'CUDA_ERROR_ILLEGAL_ADDRESS
 run snapshot:error reuse
 is 'a new stream with an old handle clears nothing of the old one' "$(candidates)" \
 	'CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:2/0 sim_delay:6/0'
-for code in unload library; do
+for code in unload library ended; do
 	run snapshot:error stream $code
 	is "names are right after code was loaded again: $code" "$(xargs <"$folder/out") $(candidates)" \
 		'700 700 700 CUDA_ERROR_ILLEGAL_ADDRESS sim_fail:1/1'

@@ -12,6 +12,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/base/fault.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/watch/note.h"
@@ -49,7 +50,7 @@ void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t
 }
 
 static CUcontext current = CONTEXT(1);
-static CUresult end_result;
+static CUresult begin_result, end_result;
 static CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static _Atomic bool done;
 static int held_cancel;
@@ -60,11 +61,29 @@ static CUresult CUDAAPI current_get(CUcontext *context)
 	return CUDA_SUCCESS;
 }
 
+static CUresult CUDAAPI begin_old(CUstream stream)
+{
+	(void)stream;
+	return begin_result;
+}
+
 static CUresult CUDAAPI begin(CUstream stream, CUstreamCaptureMode mode)
 {
 	(void)stream;
 	(void)mode;
-	return CUDA_SUCCESS;
+	return begin_result;
+}
+
+static CUresult CUDAAPI begin_to_graph(CUstream stream, CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges,
+				       size_t count, CUstreamCaptureMode mode)
+{
+	(void)stream;
+	(void)graph;
+	(void)nodes;
+	(void)edges;
+	(void)count;
+	(void)mode;
+	return begin_result;
 }
 
 /* After a failed end the stream captures on only if another thread's capture was meant. */
@@ -90,6 +109,19 @@ static void capture_begin(enum gs_fn fn, CUstream stream)
 	gs_on_cuStreamBeginCapture_v2(&call, begin, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
+static void capture_begin_by(unsigned way, CUstream stream)
+{
+	struct gs_call call = {.fn = GS_FN_cuStreamBeginCapture};
+
+	if (way == 0)
+		gs_on_cuStreamBeginCapture(&call, begin_old, stream);
+	else if (way == 1)
+		capture_begin(GS_FN_cuStreamBeginCapture_v2, stream);
+	else
+		gs_on_cuStreamBeginCaptureToGraph(&call, begin_to_graph, stream, NULL, NULL, NULL, 0,
+						  CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
 static void capture_end(enum gs_fn fn, CUstream stream, CUresult result)
 {
 	struct gs_call call = {.fn = fn};
@@ -108,6 +140,21 @@ static void two_streams_capture_and_end(void **state)
 	assert_true(gs_order_capturing());
 	capture_end(GS_FN_cuStreamEndCapture, STREAM(2), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 	assert_false(gs_order_capturing());
+}
+
+static void a_capture_that_does_not_begin_is_not_open(void **state)
+{
+	(void)state;
+	for (unsigned way = 0; way < 3; way++) {
+		begin_result = CUDA_ERROR_ILLEGAL_STATE;
+		capture_begin_by(way, STREAM(1));
+		assert_false(gs_order_capturing());
+		begin_result = CUDA_SUCCESS;
+		capture_begin_by(way, STREAM(1));
+		assert_true(gs_order_capturing());
+		capture_end(GS_FN_cuStreamEndCapture, STREAM(1), CUDA_SUCCESS);
+		assert_false(gs_order_capturing());
+	}
 }
 
 static void another_threads_capture_goes_on(void **state)
@@ -281,6 +328,21 @@ static void h6_a_context_ends_when_nobody_records(void **state)
 	assert_true(enters());
 }
 
+static void h6_a_context_ends_when_its_memory_is_in_the_books(void **state)
+{
+	bool early;
+	pthread_t thread;
+	int cancel;
+
+	(void)state;
+	cancel = gs_order_memory_enter();
+	early = ends_soon(&thread, hold);
+	gs_order_memory_leave(cancel);
+	pthread_join(thread, NULL);
+	gs_order_let_go(held_cancel);
+	assert_false(early);
+}
+
 static void h9_calls_that_touch_no_stream_are_always_relaxed(void **state)
 {
 	struct gs_order_relaxed saved;
@@ -293,10 +355,27 @@ static void h9_calls_that_touch_no_stream_are_always_relaxed(void **state)
 	assert_int_equal(thread_mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
+/* The last one: what is lost stays so. */
+static void h9_a_capture_that_cannot_be_noted_is_open_for_good(void **state)
+{
+	uintptr_t count = 0;
+
+	(void)state;
+	gsb_fault_arm(GSB_FAULT_SLAB, 0, 1);
+	while (gsb_fault_fired(GSB_FAULT_SLAB) == 0 && count < 100000)
+		capture_begin(GS_FN_cuStreamBeginCapture_v2, STREAM(count++));
+	while (count > 0)
+		capture_end(GS_FN_cuStreamEndCapture, STREAM(--count), CUDA_SUCCESS);
+	assert_int_equal(gsb_fault_fired(GSB_FAULT_SLAB), 1);
+	assert_true(gs_order_capturing());
+	assert_false(enters());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(two_streams_capture_and_end),
+	    cmocka_unit_test(a_capture_that_does_not_begin_is_not_open),
 	    cmocka_unit_test(another_threads_capture_goes_on),
 	    cmocka_unit_test(the_per_thread_stream_has_two_names),
 	    cmocka_unit_test(a_context_takes_its_captures_along),
@@ -304,8 +383,12 @@ int main(void)
 	    {"H9 nobody records while a capture is open", h9_nobody_records_while_a_capture_is_open, NULL, NULL, NULL},
 	    {"H9 a capture begins when nobody records", h9_a_capture_begins_when_nobody_records, NULL, NULL, NULL},
 	    {"H6 a context ends when nobody records", h6_a_context_ends_when_nobody_records, NULL, NULL, NULL},
+	    {"H6 a context ends when its memory is in the books", h6_a_context_ends_when_its_memory_is_in_the_books, NULL, NULL,
+	     NULL},
 	    {"H9 calls that touch no stream are always relaxed", h9_calls_that_touch_no_stream_are_always_relaxed, NULL,
 	     NULL, NULL},
+	    {"H9 a capture that cannot be noted is open for good", h9_a_capture_that_cannot_be_noted_is_open_for_good, NULL, NULL,
+	     NULL},
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

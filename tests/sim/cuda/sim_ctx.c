@@ -1,5 +1,5 @@
-/* Contexts: see sim_ctx.h. Destroying one frees its cuMemAlloc memory, its events and streams; memory from cuMemCreate
- * and from pools outlives it. */
+/* Contexts: see sim_ctx.h. Destroying one frees its cuMemAlloc memory, its events, streams and modules; memory from
+ * cuMemCreate and from pools outlives it, as libraries do. */
 #include "tests/sim/cuda/sim_ctx.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "tests/sim/cuda/sim_capture.h"
 #include "tests/sim/cuda/sim_event.h"
 #include "tests/sim/cuda/sim_handle.h"
+#include "tests/sim/cuda/sim_module.h"
 #include "tests/sim/cuda/sim_pool.h"
 #include "tests/sim/cuda/sim_range.h"
 #include "tests/sim/cuda/sim_sched.h"
@@ -69,6 +70,7 @@ void sim_ctx_destroy(struct sim_ctx *ctx)
 	sim_sched_drain(ctx);
 	sim_handle_remove(ctx);
 	sim_event_forget(ctx);
+	sim_module_forget(ctx);
 	sim_range_forget(ctx);
 	while (ctx->streams) {
 		struct sim_stream *stream = ctx->streams;

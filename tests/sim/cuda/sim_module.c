@@ -8,26 +8,36 @@
 #include "tests/sim/cuda/sim_handle.h"
 
 struct sim_module {
-	bool library;
+	uint64_t ctx_id; /* of the context that it ends with; 0: a library */
 	struct sim_function *functions;
+	struct sim_module *next;
 };
+
+static struct sim_module *modules;
 
 /* As a driver may, a new function gets the handle of the one that went last. */
 static struct sim_function *spare_functions;
 
-static struct sim_module *module_new(bool library)
+static struct sim_module *module_new(uint64_t ctx_id)
 {
 	struct sim_module *module = calloc(1, sizeof(*module));
 
 	if (!module)
 		abort();
-	module->library = library;
+	module->ctx_id = ctx_id;
+	module->next = modules;
+	modules = module;
 	sim_handle_add(module, SIM_KIND_MODULE);
 	return module;
 }
 
 static void module_free(struct sim_module *module)
 {
+	struct sim_module **link = &modules;
+
+	while (*link != module)
+		link = &(*link)->next;
+	*link = module->next;
 	while (module->functions) {
 		struct sim_function *function = module->functions;
 
@@ -38,6 +48,17 @@ static void module_free(struct sim_module *module)
 	}
 	sim_handle_remove(module);
 	free(module);
+}
+
+void sim_module_forget(const struct sim_ctx *ctx)
+{
+	struct sim_module *next;
+
+	for (struct sim_module *module = modules; module; module = next) {
+		next = module->next;
+		if (module->ctx_id == ctx->id)
+			module_free(module);
+	}
 }
 
 static struct sim_function *function_new(struct sim_module *module, const struct sim_kernel *kernel, bool from_library)
@@ -105,7 +126,7 @@ static CUresult module_load(CUmodule *ret_module, const void *image)
 	SIM_TRY(sim_ctx_current(&ctx));
 	if (!ret_module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_module = (CUmodule)module_new(false);
+	*ret_module = (CUmodule)module_new(ctx->id);
 	return CUDA_SUCCESS;
 }
 
@@ -142,7 +163,7 @@ CUresult cuModuleUnload(CUmodule handle)
 
 	SIM_ENTER(cuModuleUnload);
 	SIM_TRY(module_find(handle, &module));
-	if (module->library)
+	if (!module->ctx_id)
 		return CUDA_ERROR_INVALID_HANDLE;
 	module_free(module);
 	return CUDA_SUCCESS;
@@ -192,7 +213,7 @@ CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_opti
 	SIM_TRY(sim_ready());
 	if (!ret_library || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_library = (CUlibrary)module_new(true);
+	*ret_library = (CUlibrary)module_new(0);
 	return CUDA_SUCCESS;
 }
 

@@ -8,6 +8,9 @@
 
 struct sim_module;
 
+/* The context ends, and its modules with it; libraries stay. */
+void sim_module_forget(const struct sim_ctx *ctx);
+
 struct sim_function {
 	const struct sim_kernel *kernel;
 	struct sim_module *module;
