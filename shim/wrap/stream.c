@@ -6,25 +6,6 @@
 #include "shim/core/stream.h"
 #include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
-#include "shim/watch/sample.h"
-
-CUresult gs_on_cuStreamCreate(struct gs_call *call, PFN_cuStreamCreate_v2000 real, CUstream *phStream,
-			      unsigned int Flags)
-{
-	(void)call;
-	if ((Flags & CU_STREAM_NON_BLOCKING) == 0)
-		gs_sample_blocking_stream();
-	return real(phStream, Flags);
-}
-
-CUresult gs_on_cuStreamCreateWithPriority(struct gs_call *call, PFN_cuStreamCreateWithPriority_v5050 real,
-					  CUstream *phStream, unsigned int flags, int priority)
-{
-	(void)call;
-	if ((flags & CU_STREAM_NON_BLOCKING) == 0)
-		gs_sample_blocking_stream();
-	return real(phStream, flags, priority);
-}
 
 /* Before the handle dies: memory that was freed on the stream must find its way to others. What is freed by cudaFree later may
  * still be in use by the stream, and no event recorded then covers that: cudaFree waits, as the driver's own does. */

@@ -1,6 +1,6 @@
 /* Kernels that take 100 and 1000 steps of the simulated device, long enough to be sampled, on a stream of the program's: `own`, one
- * that does not wait for the default one; `default`, the default one; `both`, the default one, once there is a stream that waits
- * for it; `capture`, a stream that captures all the time;
+ * that does not wait for the default one; `default`, the default one; `both`, the default one, once a stream that waits for it was
+ * used; `capture`, a stream that captures all the time;
  * `ways`, launched in three other ways; `apart`, launches that may begin before the one ahead has ended;
  * `steps`, with a block of memory and a wait in each step. The second word is how many
  * seconds it runs. */
@@ -123,10 +123,14 @@ int main(int argc, char **argv)
 	bool is_default = strcmp(how, "default") == 0 || strcmp(how, "both") == 0 || strcmp(how, "steps") == 0;
 	cudaStream_t stream = is_default ? NULL : stream_new(), other;
 	double end = seconds() + (argc > 2 ? atof(argv[2]) : 1);
+	void *memory;
 
 	kernels_register();
-	if (strcmp(how, "both") == 0)
+	if (strcmp(how, "both") == 0) {
 		NEED(cudaStreamCreate(&other));
+		NEED(cudaMalloc(&memory, 4));
+		NEED(cudaMemsetAsync(memory, 0, 4, other));
+	}
 	if (strcmp(how, "ways") == 0 || strcmp(how, "apart") == 0)
 		ways_begin(stream);
 	while (seconds() < end) {

@@ -390,6 +390,32 @@ static void pieces_of_a_stream_meet(void **state)
 	bench_close(bench);
 }
 
+/* A stream was about to end and did not. What turns out to be idle beside what it has freed since stays with that. */
+static void what_is_idle_follows_its_stream(void **state)
+{
+	struct gsa_stream stream = fake_stream(1);
+
+	(void)state;
+	for (unsigned first = 0; first < 2; first++) {
+		struct bench *bench = bench_open(fake_options(), GIB);
+		uint64_t pieces[3], before;
+
+		for (unsigned i = 0; i < 3; i++)
+			pieces[i] = take(bench, 4 * MIB, 1);
+		fake_submit(&bench->fake, 1);
+		give(bench, pieces[first], 1);
+		bench->fake.capturing = true; /* nothing can be recorded */
+		gsa_stream_ending(bench->allocator, &stream);
+		bench->fake.capturing = false;
+		before = gsa_free_serial(bench->allocator);
+		give(bench, pieces[1 - first], 1);
+		gsa_device_idle(bench->allocator, before);
+		assert_int_equal(bench_stats(bench)->pending_bytes.now, 8 * MIB);
+		assert_int_equal(take(bench, 8 * MIB, 1), pieces[0]);
+		bench_close(bench);
+	}
+}
+
 static void fences_of_a_stream_are_few(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), 8 * GIB);
@@ -562,6 +588,7 @@ int main(void)
 	    {"a stream joins its own and idle neighbours", a_stream_joins_its_own_and_idle_neighbours, NULL, NULL,
 	     NULL},
 	    {"pieces of a stream meet", pieces_of_a_stream_meet, NULL, NULL, NULL},
+	    {"what is idle follows its stream", what_is_idle_follows_its_stream, NULL, NULL, NULL},
 	    {"fences of a stream are few", fences_of_a_stream_are_few, NULL, NULL, NULL},
 	    {"many streams and fences", many_streams_and_fences, NULL, NULL, NULL},
 	    {"a run begins with its segment", a_run_begins_with_its_segment, NULL, NULL, NULL},
