@@ -55,17 +55,6 @@ void gs_submit_event_gone(CUevent event)
 	gsb_lock_release(&lock);
 }
 
-void gs_submit_event_captured(CUevent event)
-{
-	uint32_t slot;
-
-	gsb_lock_acquire(&lock);
-	slot = find(event, event);
-	if (slot != SLOTS)
-		slots[slot].serial = ++last_serial;
-	gsb_lock_release(&lock);
-}
-
 uint64_t gs_submit_event_serial(CUevent event)
 {
 	uint64_t serial = 0;

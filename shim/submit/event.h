@@ -10,10 +10,9 @@
 void gs_submit_event_made(CUevent event, unsigned int flags);
 void gs_submit_event_gone(CUevent event);
 
-/* It is recorded in a capture, or may be: until it is recorded again, the driver refuses to wait for it elsewhere. */
-void gs_submit_event_captured(CUevent event);
-
-/* A number for what is known of an event: never used again once the event is gone or was captured. 0: not known. */
+/* A number for what is known of an event: never used again once the event is gone. 0: not known. What is known of one that is
+ * recorded in a capture, and for which the driver refuses to wait elsewhere until it is recorded again, ends with the capture
+ * (shim/core/epoch.h). */
 uint64_t gs_submit_event_serial(CUevent event);
 
 /* A context ended, and its events with it. */

@@ -199,7 +199,8 @@ void gs_submit_code_gone(void)
 void gs_submit_context_gone(void)
 {
 	gs_submit_code_gone();
-	gs_submit_event_forget();
+	if (atomic_load(&gs_submit_on))
+		gs_submit_event_forget();
 }
 
 bool gs_submit_attribute_stays(const struct gs_attribute *attribute, int value)

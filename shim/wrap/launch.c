@@ -211,13 +211,6 @@ static CUresult event_recorded(const struct gs_call *call, CUevent event, CUstre
 	return result;
 }
 
-/* Of a stream that captures, or may. */
-static void note_captured(CUevent event)
-{
-	if (atomic_load_explicit(&gs_submit_on, memory_order_relaxed) && gs_order_capturing())
-		gs_submit_event_captured(event);
-}
-
 CUresult gs_on_cuEventCreate(struct gs_call *call, PFN_cuEventCreate_v2000 real, CUevent *phEvent, unsigned int Flags)
 {
 	CUresult result = real(phEvent, Flags);
@@ -234,7 +227,6 @@ CUresult gs_on_cuEventRecord(struct gs_call *call, PFN_cuEventRecord_v2000 real,
 	uint64_t before = moment(call);
 	CUresult result = CUDA_SUCCESS;
 
-	note_captured(hEvent);
 	if (!gs_submit_work(call, &work)) {
 		result = real(hEvent, hStream);
 		gs_submit_worked(call, &work, result);
@@ -255,7 +247,6 @@ CUresult gs_on_cuEventRecordWithFlags(struct gs_call *call, PFN_cuEventRecordWit
 
 	if (gs_hazards && (flags & CU_EVENT_RECORD_EXTERNAL) != 0)
 		gs_causal_distrust_events();
-	note_captured(hEvent);
 	if (!gs_submit_work(call, &work)) {
 		result = real(hEvent, hStream, flags);
 		gs_submit_worked(call, &work, result);

@@ -92,7 +92,7 @@ NEAR = {
     "shim/wrap/host.c": ["script preload/pinned"],
     "shim/watch/kept.c": ["script preload/kill"],
     "shim/watch/live.c": ["unit watch_live"],
-    "shim/watch/live_top.c": ["script preload/limits"],
+    "shim/watch/live_top.c": ["unit watch_live_top", "script preload/limits"],
     "shim/core/params.c": ["owed reused", "submit attribute late", "submit memory late", "script preload/submit"],
     "shim/watch/step.c": ["unit watch_step", "script preload/steps"],
     "shim/watch/sticky.c": ["unit watch_sticky", "script preload/sticky"],

@@ -421,7 +421,7 @@ static void ends(void)
 
 		for (uint32_t j = 0; j < 30; j++) {
 			NEED(cuMemsetD32Async(a, j, WORDS, stream));
-			NEED(cuEventRecord(event, stream));
+			NEED(cuEventRecordWithFlags(event, stream, 0));
 			NEED(cuStreamWaitEvent(NULL, event, 0));
 		}
 		do_verify(a, 29, WORDS, stream);

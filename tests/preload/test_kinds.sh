@@ -27,6 +27,8 @@ is 'each free is noted' "$(kinds)" ''
 GPUSHIM_ALLOC_CONF=backend:off same 'backend:off' "$programs/drv_kinds"
 is 'backend:off: all of it is noted' "$(kinds)" 'driver 1001, driver 1004, driver 1005, driver 1006, driver 1007, '`
 	`'driver 1536, handle 4194304, host 1008, host 1009, managed 1003, registered 12288, registered 8192'
+GPUSHIM_ALLOC_CONF=backend:off same 'backend:off, frees too' "$programs/drv_kinds" free
+is 'backend:off: each free is noted' "$(kinds)" ''
 
 copies() { # copies: how many functions were called; and those of which not this one copy was noted
 	python3 - "$folder/out" "$folder"/gpushim.*.json <<'END'
