@@ -10,6 +10,7 @@
     replay CASE POLICY          rt_replay or drv_replay with graph:auto, the same; and graphs make as many launches as
                                 tests/preload/test_replay.sh asks for
     owed MODE [WORD] [SETTING]  drv_put_off with submit:thread, which judges itself
+    graphs ROW                  drv_graphs_end with graph:auto, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
@@ -168,6 +169,10 @@ class Checks:
         settings = ",".join([PUT_OFF["GPUSHIM_ALLOC_CONF"]] + [word for word in arguments if ":" in word])
         return judge(*self.sim(["--policy", "in-order"], [BUILD + "/tests/preload/drv_put_off", *words], TOP,
                                {"GPUSHIM_ALLOC_CONF": settings}))
+
+    def graphs(self, row):
+        return judge(*self.sim([], [BUILD + "/tests/preload/drv_graphs_end", row], TOP,
+                               {"GPUSHIM_ALLOC_CONF": "snapshot:off,graph:auto,submit_deadline_us:0"}))
 
     def torch(self, *phases):
         program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so",

@@ -67,6 +67,9 @@ WORKS = ["work %s late" % case for case in ("copies", "sets", "turns", "events",
 REPLAYS = ["replay %s late" % case for case in ("constant", "changing", "ping_pong", "packed", "kernels", "refused", "unload",
                                                 "contexts", "streams", "attribute", "attributes", "capture", "forks",
                                                 "exits", "two_streams", "legacy", "memory", "full")]
+GRAPHS = ["graphs " + row for row in ("unload", "unload_library", "context", "attribute", "attribute_of_kernel", "function", "lack",
+                                      "lack_elsewhere", "stream_attribute", "stream_attribute_ptsz", "stream_copy",
+                                      "stream_copy_ptsz", "stream_priority", "stream_policy")]
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
 NEAR = {
     "": [],
@@ -111,8 +114,8 @@ NEAR = {
     "shim/submit": PUT_OFF + ["owed forgets", "owed reused", "owed same"],
     "shim/submit/work.c": WORKS,
     "shim/submit/event.c": ["unit submit_event"] + WORKS,
-    "shim/submit/graph.c": REPLAYS,
-    "shim/submit/submit.c": PUT_OFF + ["owed forgets", "owed reused", "owed same"] + WORKS + REPLAYS,
+    "shim/submit/graph.c": GRAPHS + REPLAYS,
+    "shim/submit/submit.c": PUT_OFF + ["owed forgets", "owed reused", "owed same"] + WORKS + GRAPHS + REPLAYS,
     "graph": ["unit graph_" + unit for unit in ("queue", "cache", "detect", "replay", "trace")] + PUT_OFF,
     "flushes": ["owed flushes"] + PUT_OFF,
     "forgets": ["owed forgets"] + PUT_OFF,
@@ -125,6 +128,8 @@ NEAR = {
     "cuModule": ["script preload/sticky"],
     "cuLibrary": ["script preload/sticky"],
     "cuEvent": ["script preload/sticky", "script preload/waits"],
+    "cuStreamSetAttribute": ["graphs stream_attribute", "graphs stream_attribute_ptsz"],
+    "cuStreamCopyAttributes": ["graphs stream_copy", "graphs stream_copy_ptsz"],
     "cuStreamQuery": ["script preload/sticky", "script preload/waits"],
     "cuStreamWaitEvent": ["script preload/sticky", "script preload/waits"],
     "cuPointer": ["program drv_pointer"],

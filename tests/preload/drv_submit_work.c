@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda.h>
 
@@ -394,6 +395,76 @@ static void devices(void)
 	}
 }
 
+/* Memory of the other device, which this one cannot vouch for: both ways, and set from here. */
+static void across(void)
+{
+	CUdeviceptr here, there;
+	CUstream stream;
+
+	start(1);
+	there = words_new();
+	start(0);
+	here = words_new();
+	stream = stream_new();
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		NEED(cuMemcpyDtoDAsync(there, here, WORDS * 4, stream));
+		NEED(cuMemcpyDtoDAsync(here, there, WORDS * 4, stream));
+		NEED(cuMemsetD32Async(there, i, WORDS, stream));
+	}
+	say(there);
+}
+
+/* Another process shares an event, in the place of those that ended with a context. The other process: `lends`. */
+static void opened(void)
+{
+	CUevent event, old[64];
+	CUipcEventHandle handle;
+	CUcontext passing;
+	CUstream streams[2];
+	CUdeviceptr a;
+	unsigned same = 0;
+	int in[2], out[2];
+
+	NEED(pipe(in) == 0 && pipe(out) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+	if (fork() == 0) {
+		dup2(out[0], 0);
+		dup2(in[1], 1);
+		close(out[1]);
+		execl("/proc/self/exe", "lends", "lends", (char *)NULL);
+		_exit(9);
+	}
+	NEED(read(in[0], &handle, sizeof(handle)) == sizeof(handle) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+	NEED(cuCtxCreate(&passing, NULL, 0, 0));
+	for (unsigned i = 0; i < 64; i++)
+		old[i] = event_new(CU_EVENT_DISABLE_TIMING);
+	NEED(cuCtxDestroy(passing));
+	NEED(cuCtxSetCurrent(context));
+	NEED(cuIpcOpenEventHandle(&event, handle));
+	for (unsigned i = 0; i < 64; i++)
+		same += old[i] == event;
+	streams[0] = stream_new();
+	streams[1] = stream_new();
+	a = words_new();
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		do_fill(a, i, WORDS, streams[i % 2]);
+		NEED(cuEventRecord(event, streams[i % 2]));
+		NEED(cuStreamWaitEvent(streams[(i + 1) % 2], event, 0));
+	}
+	say(a);
+	printf("the handle came again %u times\n", same);
+	close(out[1]);
+}
+
+static void lends(void)
+{
+	CUevent event = event_new(CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
+	CUipcEventHandle handle;
+
+	NEED(cuIpcGetEventHandle(&handle, event));
+	NEED(write(1, &handle, sizeof(handle)) == sizeof(handle) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+	NEED(read(0, &handle, 1) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+}
+
 /* Per-thread default streams are another one in each thread. */
 static void per_thread(void)
 {
@@ -468,7 +539,7 @@ static const struct {
 	{"shared_events", shared_events},		    {"answers", answers}, {"captured_event", captured_event},
 	{"refused", refused}, {"memory", memory},	    {"threads", threads}, {"devices", devices},
 	{"per_thread", per_thread},			    {"ends", ends},	  {"exits", exits},
-	{"fails", fails},
+	{"fails", fails},     {"across", across},	    {"opened", opened},	  {"lends", lends},
 };
 
 int main(int argc, char **argv)

@@ -208,10 +208,12 @@ static CUresult by_alloc_from_pool(void)
 
 static CUresult by_launch_ex(void)
 {
+	static CUlaunchAttribute ignored = {.id = CU_LAUNCH_ATTRIBUTE_IGNORE};
 	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-				 .hStream = stream};
+				 .hStream = stream, .attrs = &ignored, .numAttrs = 1};
 	unsigned steps = 1;
 
+	ignored.value.pad[0]++; /* says nothing */
 	return cuLaunchKernelEx(&config, kernel, (void *[]){&steps}, NULL);
 }
 

@@ -36,8 +36,39 @@ done
 for what in copies memsets records waits; do
 	ok "of these ${all[$what]} $what were put off" test "${all[$what]}" -gt 100
 done
-same 'two devices wait for each other (H15)' --devices 2 --policy random "$programs/drv_submit_work" devices
+
+# The debug build puts off all that it may.
+eager=
+if [ -e "$BUILD/check/libgpushim.so" ]; then
+	mkdir "$folder/eager"
+	ln -s "$BUILD/sim" "$folder/eager/sim"
+	ln -s "$BUILD/check/libgpushim.so" "$folder/eager/libgpushim.so"
+	eager="--build $folder/eager"
+fi
+# shellcheck disable=SC2086
+same 'two devices wait for each other (H15)' $eager --devices 2 --policy random "$programs/drv_submit_work" devices
 ok 'there too' test "$(put_off waits)" -gt 0
+# shellcheck disable=SC2086
+same 'memory of another device' $eager --devices 2 --policy random "$programs/drv_submit_work" across
+is 'is left alone' "$(put_off copies) $(put_off memsets)" '0 0'
+# shellcheck disable=SC2086
+same 'an event of another process, by a handle that was known (H15)' $eager "$programs/drv_submit_work" opened
+is 'is left alone' "$(put_off records) $(put_off waits)" '0 0'
+
+figures() { # figures: the names of what was counted, of each kind
+	python3 - "$folder"/gpushim.*.json <<'END_PYTHON'
+import json, sys
+with open(sys.argv[1]) as file:
+    rows = [row for row in json.load(file)["submit"] if row["count"] > 0]
+for kind in ("put_off", "at_once", "flush"):
+    print(kind, *sorted(row["name"] for row in rows if row["kind"] == kind))
+END_PYTHON
+}
+
+# shellcheck disable=SC2086
+GPUSHIM_ALLOC_CONF=submit:thread,submit_deadline_us:0 sim $eager "$programs/drv_submit_work" events
+like 'the snapshot tells what was put off, what was not, and who waited' "$(figures | xargs)" \
+	'^put_off event_records event_waits launches at_once event .*not_seen_before flush .*cuEventDestroy_v2'
 same 'per-thread default streams (H16)' "$programs/drv_submit_work" per_thread
 is 'are left alone' "$(put_off launches) $(put_off copies) $(put_off memsets) $(put_off records) $(put_off waits)" '0 0 0 0 0'
 same 'events that other processes may share (H15)' "$programs/drv_submit_work" shared_events
