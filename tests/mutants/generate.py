@@ -55,7 +55,7 @@ UNITS = {
     "shim/wrap": ["wrap_context"],
     "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
                    "watch_hazard"],
-    "shim/submit": ["graph_queue", "submit_event"],
+    "shim/submit": ["graph_queue", "submit_event", "submit_graph"],
     "graph": ["graph_queue", "graph_cache", "graph_detect", "graph_replay", "graph_trace"],
     "shim/stack": ["stack_intern"],
 }
@@ -114,7 +114,7 @@ NEAR = {
     "shim/submit": PUT_OFF + ["owed forgets", "owed reused", "owed same"],
     "shim/submit/work.c": WORKS,
     "shim/submit/event.c": ["unit submit_event"] + WORKS,
-    "shim/submit/graph.c": GRAPHS + REPLAYS,
+    "shim/submit/graph.c": ["unit submit_graph"] + GRAPHS + REPLAYS,
     "shim/submit/submit.c": PUT_OFF + ["owed forgets", "owed reused", "owed same"] + WORKS + GRAPHS + REPLAYS,
     "graph": ["unit graph_" + unit for unit in ("queue", "cache", "detect", "replay", "trace")] + PUT_OFF,
     "flushes": ["owed flushes"] + PUT_OFF,

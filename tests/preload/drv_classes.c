@@ -344,6 +344,11 @@ static CUresult submits_wait_event(void)
 	return cuStreamWaitEvent(stream, event, 0);
 }
 
+static CUresult submits_context_event(void)
+{
+	return cuCtxRecordEvent(context, event);
+}
+
 static CUresult submits_capture(void)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -390,6 +395,7 @@ static void submits(void)
 	    {"graph", by_graph},
 	    {"event", submits_event},
 	    {"wait_event", submits_wait_event},
+	    {"context_event", submits_context_event},
 	    {"stream", by_stream},
 	    {"capture", submits_capture},
 	    {"host_func", submits_host_func},

@@ -5,7 +5,6 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,7 +156,7 @@ static CUresult by_policy(void)
 enum then {
 	AGAIN, /* others are made afterwards */
 	NEVER, /* none */
-	STAY,  /* the call ends none; of these and of the ones above another thread launches meanwhile */
+	STAY,  /* the call ends none */
 };
 
 static const struct row {
@@ -200,39 +199,6 @@ static void launch_all(void)
 	}
 }
 
-/* Another thread, on a stream of its own: each value that it fills with is seen before the next one. */
-static _Atomic bool enough;
-static _Atomic unsigned beside_launches;
-
-static void *launch_beside(void *unused)
-{
-	CUdeviceptr own, errors;
-	uint64_t count = WORDS;
-	CUfunction verify;
-	uint32_t found;
-	CUstream mine;
-
-	NEED(cuCtxSetCurrent(context));
-	NEED(cuModuleGetFunction(&verify, module, "sim_verify"));
-	NEED(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
-	NEED(cuMemAlloc_v2(&own, WORDS * 4));
-	NEED(cuMemAlloc_v2(&errors, 4));
-	NEED(cuMemsetD32_v2(errors, 0, 1));
-	for (uint32_t i = 0; !enough || i < 2 * LAUNCHES; i++) {
-		void *params[] = {&own, &i, &count, &errors};
-
-		NEED(cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, mine, params, NULL));
-		NEED(cuLaunchKernel(verify, 1, 1, 1, 32, 1, 1, 0, mine, params, NULL));
-		beside_launches++;
-	}
-	NEED(cuStreamSynchronize(mine));
-	NEED(cuMemcpyDtoH_v2(&found, errors, 4));
-	if (found == 0)
-		return unused;
-	printf("launches of another thread were not made in their order\n");
-	exit(1);
-}
-
 static void check(bool right, const char *what)
 {
 	if (right)
@@ -243,14 +209,8 @@ static void check(bool right, const char *what)
 
 static void try(const struct row *row)
 {
-	pthread_t beside;
 	long made_before;
 
-	if (row->then != AGAIN) {
-		NEED(pthread_create(&beside, NULL, launch_beside, NULL) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
-		while (beside_launches < LAUNCHES)
-			sched_yield();
-	}
 	launch_all();
 	check(graphs > 0 && execs > 0, "none before");
 	awaited = row->function;
@@ -267,13 +227,9 @@ static void try(const struct row *row)
 	made_before = made;
 	launch_all();
 	launch_all();
-	if (row->then != AGAIN) {
-		enough = true;
-		pthread_join(beside, NULL);
-	}
 	if (row->then == AGAIN)
 		check(made > made_before, "none afterwards");
-	else if (row->then == NEVER)
+	else
 		check(made == made_before, "some were made afterwards");
 	if (row->then == NEVER)
 		check(graphs == 0, "left for good");
