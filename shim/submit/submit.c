@@ -136,7 +136,6 @@ void gs_submit_end(void)
 	atomic_store(&gs_submit_on, false);
 	if (!atomic_load(&gs_submit_started))
 		return;
-	gs_submit_drop_graphs();
 	gsg_queue_close(&queue);
 	tell_graphs();
 	if (atomic_load(&queue.stats.records) != 0)
