@@ -21,6 +21,13 @@ scenario() { # scenario PROGRAM NAME WHAT [SETTINGS]: it ends well; what it says
 
 scenario rt_ipc bytes 'blocks of all sizes, both ways'
 is 'bytes: nothing is printed' "$(cat "$errors")" ''
+folder=$(mktemp -d)
+(cd "$folder" && GPUSHIM_ALLOC_CONF='' timeout -k 5 60 "$TOP/scripts/sim-run" --build "$BUILD" "$BUILD/tests/preload/rt_ipc" bytes) \
+	>/dev/null 2>&1
+like 'bytes: what is opened is noted, and that it is closed' "$(for snapshot in "$folder"/gpushim.*.json; do
+	python3 "$TOP/tests/preload/snapshot.py" live "$snapshot" ipc
+done | sort | xargs)" '^0 0, 0 0 of 0 0 0, 0 0 of [1-9][0-9]*$'
+rm -r "$folder"
 scenario rt_ipc many 'a block over more handles than one packet holds' large_segment_size_mb:2
 scenario rt_ipc interior 'a pointer into the block gives the handle of the block'
 case $BUILD in

@@ -28,6 +28,10 @@ like 'codes: a block larger than the device is one line' "$said" '^gpushim: out 
 ]*$'
 same 'codes, in order' --policy in-order "$programs/rt_codes"
 same 'pointers (H30, H32)' "$programs/drv_pointer"
+for way in '' type id together set; do
+	sim "$programs/drv_asked" $way
+	is "memory that may be looked up is mapped nowhere else: ${way:-nobody asks} (H12)" "$status $(cat "$folder/out")" '0 '
+done
 
 same 'memory that is still read is not reused elsewhere' "$programs/rt_hazard" reuse-async
 like 'and not written' "$output" '^0 words wrong'
