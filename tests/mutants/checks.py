@@ -14,7 +14,7 @@
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
     script FOLDER/NAME          a test script
-    race NAME ARGUMENT..        a program or unit test (unit NAME) under ThreadSanitizer, which reports no race
+    race NAME ARGUMENT.. [SETTING]  a program or unit test (unit NAME) under ThreadSanitizer, which reports no race
     victim NAME POLICY SEED     a model in tests/mutants, on the simulated driver alone
 
 A check passes or not; one that hangs has not passed. When the deadline of all of them passes, those under way end
@@ -193,10 +193,12 @@ class Checks:
         if name == "unit":
             path = "%s/tsan/tests/%s/test_%s" % (self.build, room_of(arguments[0]), arguments[0])
             return judge(*self.execute([path], TOP, extra, RACE_S))
+        settings = ",".join(word for word in arguments if ":" in word) or "snapshot:off"
         extra.update({"LD_LIBRARY_PATH": BUILD + "/tsan/sim", "SIM_POLICY": "random",
-                      "LD_PRELOAD": self.build + "/tsan/check/libgpushim_doors.so",
-                      "GPUSHIM_ALLOC_CONF": "snapshot:off"})
-        return judge(*self.execute([BUILD + "/tsan/tests/preload/" + name, *arguments], TOP, extra, RACE_S))
+                      "LD_PRELOAD": self.build + "/tsan/check/libgpushim_doors.so", "GPUSHIM_ALLOC_CONF": settings})
+        program = [BUILD + "/tsan/tests/preload/" + name, *(word for word in arguments if ":" not in word)]
+        with tempfile.TemporaryDirectory() as folder:
+            return judge(*self.execute(program, folder, extra, RACE_S))
 
     def victim(self, name, policy, seed):
         return judge(*self.sim(["--no-shim", "--policy", policy, "--seed", seed],

@@ -35,6 +35,7 @@ done
 races 0 late free_sync:always preload/rt_threads turns
 races 0 late snapshot:exit preload/rt_threads lock
 races 0 late snapshot:exit preload/drv_races
+races 0 late snapshot:kill preload/drv_races
 for what in growth many mallocs wrong-thread ended-elsewhere storm; do
 	races 0 random snapshot:exit preload/rt_capture_threads $what
 done
