@@ -325,13 +325,11 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 
 	if (call->start_ticks != 0)
 		call->end_ticks = ticks;
+	log = result == CUDA_SUCCESS || (launches_block && gs_order_breaks(result)) ? log_of_thread() : NULL;
 	if (__builtin_expect(gs_thread.sample != NULL, 0))
-		pair = gs_sample_end(handle, gs_fn_info[call->fn].per_thread, result == CUDA_SUCCESS, ticks);
-	if ((result != CUDA_SUCCESS && !(launches_block && gs_order_breaks(result))) || (log = log_of_thread()) == NULL) {
-		if (pair != NULL)
-			gs_sample_of(pair, NULL);
+		pair = gs_sample_end(handle, gs_fn_info[call->fn].per_thread, result == CUDA_SUCCESS && log != NULL, ticks);
+	if (log == NULL)
 		return;
-	}
 	if (__builtin_expect(result == CUDA_SUCCESS, 1)) {
 		stream_find(log, named(call, handle), &stream);
 		submitted(call, &stream, ticks);

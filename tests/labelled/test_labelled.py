@@ -2,7 +2,7 @@
 # timeout 600
 """The labelled programs of this folder and of blind/ on the simulated GPU: what they say must be found is found, and nothing else.
 
-    test_labelled.py [--blind] [--once]     --blind: only those of blind/, which were written without knowing the detector
+    test_labelled.py [--blind] [--once] [NAME..]     NAMEs: only these programs; --blind: only those of blind/, which were written without knowing the detector
     test_labelled.py --gpu                  those on a real GPU; the others need simulated kernels
 
 A program gets three runs (--once: one) to come out as it says: how long something took is the machine's affair."""
@@ -21,6 +21,7 @@ GPU = "--gpu" in sys.argv
 BLIND = GPU or "--blind" in sys.argv
 AT_ONCE = 2
 RUNS = 1 if "--once" in sys.argv else 3
+NAMES = [word for word in sys.argv[1:] if not word.startswith("--")]
 
 sys.path.insert(0, os.path.join(TOP, "tests/lib"))
 import labels # noqa: E402
@@ -79,6 +80,8 @@ def judge(source_path):
 def main():
     folders = ["tests/labelled/blind"] if BLIND else ["tests/labelled", "tests/labelled/blind"]
     sources = sorted(path for folder in folders for sort in ("rt_*.c", "drv_*.c") for path in glob.glob(os.path.join(TOP, folder, sort)))
+    if NAMES:
+        sources = [path for path in sources if os.path.basename(path)[:-2] in NAMES]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         judged = list(pool.map(judge, sources))
     for number, (path, (text, lines)) in enumerate(zip(sources, judged), 1):

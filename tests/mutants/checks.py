@@ -13,6 +13,7 @@
     graphs ROW                  drv_graphs_end with graph:auto, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
+    labelled NAME               a program of tests/labelled comes out as it says
     script FOLDER/NAME          a test script
     race NAME ARGUMENT.. [SETTING]  a program or unit test (unit NAME) under ThreadSanitizer, which reports no race
     victim NAME POLICY SEED     a model in tests/mutants, on the simulated driver alone
@@ -204,14 +205,17 @@ class Checks:
         return judge(*self.sim(["--no-shim", "--policy", policy, "--seed", seed],
                                ["%s/tests/mutants/rt_victim_%s" % (self.build, name)], TOP))
 
-    def script(self, name):
+    def labelled(self, name):
+        return self.script("labelled/labelled", name)
+
+    def script(self, name, *arguments):
         folder, test = name.split("/")
         work = tempfile.mkdtemp()
         path = "%s/tests/%s/test_%s" % (TOP, folder, test)
         path += ".sh" if os.path.exists(path + ".sh") else ".py"
         try:
             extra = {"TOP": TOP, "BUILD": self.build, "TMPDIR": work, "PYTHONDONTWRITEBYTECODE": "1"}
-            status, output = self.execute([path], TOP, {**self.extra, **extra}, SCRIPT_S, stop=b"\nnot ok ")
+            status, output = self.execute([path, *arguments], TOP, {**self.extra, **extra}, SCRIPT_S, stop=b"\nnot ok ")
         finally:
             shutil.rmtree(work, ignore_errors=True)
         failed = re.findall("(?m)^not ok [0-9]+ - (.*)", output)

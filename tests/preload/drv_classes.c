@@ -80,10 +80,12 @@ static CUresult by_context(void)
 	return result;
 }
 
+/* More each time, so that what is kept does not serve it. */
 static CUresult by_host_alloc(void)
 {
+	static size_t bytes = BYTES;
 	void *memory;
-	CUresult result = cuMemAllocHost_v2(&memory, BYTES);
+	CUresult result = cuMemAllocHost_v2(&memory, bytes *= 2);
 
 	if (result == CUDA_SUCCESS)
 		NEED(cuMemFreeHost(memory));
@@ -206,17 +208,23 @@ static void takes(void)
 
 	*(void **)&fault_arm = sim_find("sim_fault_arm");
 	*(void **)&fault_fired = sim_find("sim_fault_fired");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t twice = 0; twice < 2 * sizeof(rows) / sizeof(rows[0]); twice++) {
+		bool idle = twice % 2 == 0; /* else it is still in use when it is asked for */
+		size_t i = twice / 2;
+		CUdeviceptr memory;
 		CUresult result;
-		CUdeviceptr idle;
+		unsigned fired;
 
-		NEED(cuMemAlloc_v2(&idle, IDLE_BYTES));
-		NEED(cuMemFree_v2(idle));
+		NEED(cuMemAllocAsync(&memory, IDLE_BYTES, stream));
+		NEED(idle ? cuStreamSynchronize(stream) : launch(50));
+		NEED(cuMemFreeAsync(memory, stream));
+		fired = fault_fired(rows[i].function);
 		fault_arm(rows[i].function, 1, CUDA_ERROR_OUT_OF_MEMORY);
 		result = rows[i].call();
-		if (result == CUDA_SUCCESS && fault_fired(rows[i].function) == 1)
+		if (result == CUDA_SUCCESS && fault_fired(rows[i].function) == fired + 1)
 			continue;
-		printf("%s: %d, fired %u\n", rows[i].function, result, fault_fired(rows[i].function));
+		printf("%s, %s: %d, fired %u\n", rows[i].function, idle ? "idle" : "in use", result,
+		       fault_fired(rows[i].function));
 		wrong = true;
 	}
 }

@@ -2,10 +2,18 @@
  * what the memory of each holds. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cuda.h>
+
+#include "tests/preload/own.h"
+#include "tests/sim/sim.h"
 
 #define BYTES (8u << 20)
 #define ROUNDS 6
@@ -110,10 +118,102 @@ static void outlived(void)
 	NEED(cuCtxDestroy_v2(lasting));
 }
 
-int main(void)
+/* One has ended that nobody saw end: what is freed afterwards waits for the others only. */
+static void unseen(void)
+{
+	CUresult (*destroy)(CUcontext);
+	CUcontext lasting, passing;
+	CUdeviceptr memory, more, again;
+	unsigned steps = 1000;
+	CUfunction delay;
+	CUmodule module;
+	CUstream stream;
+
+	NEED(cuCtxCreate_v2(&passing, 0, 0));
+	NEED(cuCtxCreate_v2(&lasting, 0, 0));
+	NEED(cuModuleLoadData(&module, "simulated"));
+	NEED(cuModuleGetFunction(&delay, module, "sim_delay"));
+	NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	NEED(cuMemAlloc_v2(&memory, BYTES));
+	*(void **)&destroy = own_dlsym(own_library("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), "cuCtxDestroy_v2");
+	NEED(destroy(passing));
+	NEED(cuLaunchKernel(delay, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&steps}, NULL));
+	NEED(cuMemFree_v2(memory));
+	NEED(cuMemAlloc_v2(&more, BYTES));
+	NEED(cuStreamSynchronize(stream));
+	NEED(cuMemAlloc_v2(&again, BYTES));
+	if (dlsym(RTLD_DEFAULT, "gpushim_stats") != NULL && (more == memory || again != memory))
+		printf("what was freed comes back %s\n", more == memory ? "early" : "never");
+	NEED(cuCtxDestroy_v2(lasting));
+}
+
+static pthread_t main_thread;
+static CUdeviceptr kept_free;
+static _Atomic bool ended, answered, early;
+
+static void *free_again(void *unused)
+{
+	CUcontext own;
+	CUresult result;
+
+	NEED(cuCtxCreate_v2(&own, 0, 0));
+	while (!ended)
+		usleep(1000);
+	result = cuMemFree_v2(kept_free);
+	answered = true;
+	printf("freed again: %d\n", result);
+	NEED(cuCtxDestroy_v2(own));
+	return unused;
+}
+
+/* Under the lock of the simulated driver: a context has ended, and gpushim asks whether it has. */
+static void watch(const char *function)
+{
+	static bool released;
+
+	if (!pthread_equal(pthread_self(), main_thread))
+		return;
+	released |= strncmp(function, "cuDevicePrimaryCtxRelease", strlen("cuDevicePrimaryCtxRelease")) == 0;
+	if (!released || strcmp(function, "cuDevicePrimaryCtxGetState") != 0 || ended)
+		return;
+	ended = true;
+	for (unsigned ms = 0; ms < 50 && !answered; ms++)
+		usleep(1000);
+	early = answered;
+}
+
+/* Memory of a context that ends just now: whether it is ours is told when it has ended. */
+static void ending(void)
+{
+	sim_call_watch_fn *call_watch;
+	CUcontext context;
+	pthread_t thread;
+
+	NEED(cuDevicePrimaryCtxRetain(&context, 0));
+	NEED(cuCtxSetCurrent(context));
+	NEED(cuMemAlloc_v2(&kept_free, BYTES));
+	NEED(cuMemFree_v2(kept_free));
+	main_thread = pthread_self();
+	*(void **)&call_watch = sim_find("sim_call_watch");
+	call_watch(watch);
+	pthread_create(&thread, NULL, free_again, NULL);
+	NEED(cuDevicePrimaryCtxRelease_v2(0));
+	ended = true;
+	pthread_join(thread, NULL);
+	call_watch(NULL);
+	if (early)
+		printf("answered early\n");
+}
+
+int main(int argc, char **argv)
 {
 	NEED(cuInit(0));
+	if (argc > 1 && strcmp(argv[1], "unseen") == 0) {
+		unseen();
+		return 0;
+	}
 	outlived();
+	ending();
 	lent();
 	again();
 	return 0;

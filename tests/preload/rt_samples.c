@@ -2,6 +2,7 @@
  * that does not wait for the default one; `default`, the default one; `both`, the default one, once a stream that waits for it was
  * used; `capture`, a stream that captures all the time;
  * `ways`, launched in three other ways; `apart`, launches that may begin before the one ahead has ended;
+ * `reset`, the short one, and after a reset of the device the long one;
  * `steps`, with a block of memory and a wait in each step. The second word is how many
  * seconds it runs. */
 #include <dlfcn.h>
@@ -43,6 +44,20 @@ static void capture(cudaStream_t stream)
 		short_one(stream);
 	NEED(cudaStreamEndCapture(stream, &graph));
 	NEED(cudaGraphDestroy(graph));
+}
+
+static void reset(cudaStream_t *stream, double when)
+{
+	while (seconds() < when) {
+		short_one(*stream);
+		NEED(cudaDeviceSynchronize());
+	}
+	NEED(cudaDeviceReset());
+	*stream = stream_new();
+	while (seconds() < when + 0.2) {
+		long_one(*stream);
+		NEED(cudaDeviceSynchronize());
+	}
 }
 
 static void step(cudaStream_t stream)
@@ -144,6 +159,10 @@ int main(int argc, char **argv)
 		}
 		if (strcmp(how, "steps") == 0) {
 			step(stream);
+			continue;
+		}
+		if (strcmp(how, "reset") == 0) {
+			reset(&stream, end - 0.2);
 			continue;
 		}
 		for (unsigned i = 0; i < 20; i++) {

@@ -22,6 +22,7 @@ like 'kernels of 100 and of 1000 us are told apart' "$(sampled device_time:5 own
 like 'the default stream' "$(sampled device_time:5 default 2)" '^some (9[0-9]|1[01][0-9]) (9[5-9][0-9]|10[0-9][0-9])$'
 like 'however they are launched' "$(sampled device_time:5 ways 2)" '^some( (9[0-9]|1[01][0-9])){3}$'
 like 'some soon' "$(sampled device_time:5 own)" '^some '
+like 'on both sides of a reset' "$(sampled device_time:5 reset 1.4)" '^some (9[0-9]|1[01][0-9]) (9[5-9][0-9]|10[0-9][0-9])$'
 is 'not what may begin before the one ahead has ended' "$(sampled device_time:5 apart)" 0
 is 'not the default stream where others wait for it' "$(sampled device_time:5 both)" 0
 is 'nothing while a capture is open' "$(sampled device_time:5 capture)" 0

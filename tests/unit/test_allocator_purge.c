@@ -204,6 +204,41 @@ static void garbage_collection_threshold(void **state)
 	bench_close(bench);
 }
 
+static uint64_t tried_bytes;
+
+static void try_meanwhile(void *user)
+{
+	struct bench *bench = user;
+
+	bench->fake.before_map = NULL;
+	tried_bytes = gsa_trim_try(bench->allocator);
+}
+
+/* For those who must not wait for a thread that maps memory: what is idle, but for nothing while one does. */
+static void what_is_idle_goes_back_if_nobody_maps(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t first = take(bench, 64 * MIB, 1), second = take(bench, 32 * MIB, 1), idle_bytes;
+
+	(void)state;
+	assert_int_equal(gsa_trim_try(bench->allocator), 0);
+	give(bench, first, 1);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	assert_int_equal(gsa_trim_try(bench->allocator), 64 * MIB);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 32 * MIB);
+	give(bench, second, 1);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	tried_bytes = 1;
+	bench->fake.before_map = try_meanwhile;
+	bench->fake.before_map_user = bench;
+	first = take(bench, 64 * MIB, 1);
+	assert_int_equal(tried_bytes, 0);
+	idle_bytes = bench_stats(bench)->idle_bytes.now;
+	assert_int_equal(gsa_trim_try(bench->allocator), idle_bytes);
+	give(bench, first, 1);
+	bench_close(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +251,7 @@ int main(void)
 	    cmocka_unit_test(max_split_size),
 	    cmocka_unit_test(max_split_size_leaves_every_size_to_be_had),
 	    cmocka_unit_test(garbage_collection_threshold),
+	    cmocka_unit_test(what_is_idle_goes_back_if_nobody_maps),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
