@@ -6,16 +6,13 @@
 #include <cmocka.h>
 
 #include <stdio.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "graph/replay.h"
 #include "shim/base/os.h"
 #include "tests/lib/gsg_fake.h"
+#include "tests/lib/pages.h"
 
 enum { LAUNCHES = 20000, SEEDS = 200, KERNELS = 12 };
 
@@ -25,25 +22,6 @@ static struct gsg_fake_launch *launches;
 static bool *is_made;
 static uint32_t count, gone, matched;
 static uint64_t seed, now_ticks, pace_ticks;
-static size_t mapped_bytes;
-static bool no_pages;
-
-/* For gsb_os_pages_map, in place of the C library's. */
-void *mmap(void *address, size_t size_bytes, int protection, int flags, int file, off_t offset)
-{
-	if (no_pages) {
-		errno = ENOMEM;
-		return MAP_FAILED;
-	}
-	mapped_bytes += size_bytes;
-	return (void *)syscall(SYS_mmap, address, size_bytes, protection, flags, file, offset);
-}
-
-int munmap(void *address, size_t size_bytes)
-{
-	mapped_bytes -= size_bytes;
-	return (int)syscall(SYS_munmap, address, size_bytes);
-}
 
 static uint32_t draw(uint32_t below)
 {
@@ -122,18 +100,13 @@ static void forget_before(uint64_t held)
 		fail_msg("launch %u is neither made nor held, %u are", gone, (uint32_t)limit);
 }
 
-static bool is_held(uint32_t i)
-{
-	return i < count && !is_made[i];
-}
-
 /* When a launch comes, no other stream goes on holding what is too old. */
 static void check_late(const struct gsg_shape *now)
 {
 	for (uint32_t i = gone; i < count && count - 1 - i > replay->options.late_ticks; i++) {
 		const struct gsg_shape *shape = &launches[i].launch.shape;
 
-		if (is_held(i) && (shape->stream != now->stream || shape->context_id != now->context_id))
+		if (!is_made[i] && (shape->stream != now->stream || shape->context_id != now->context_id))
 			fail_msg("seed %llu: launch %u is held at %u", (unsigned long long)seed, i, count - 1);
 	}
 }

@@ -143,7 +143,7 @@ static void test_stop(void **state)
 	uint32_t held;
 
 	(void)state;
-	assert_true(gs_graph_start(UINT64_MAX >> 1));
+	assert_true(gs_graph_start(UINT64_MAX >> 1, UINT64_MAX >> 1));
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		launch(i);
 	assert_true(by_graphs > LAUNCHES / 2);
@@ -160,7 +160,7 @@ static void test_stop(void **state)
 	assert_int_equal(made_count, LAUNCHES + AFTER);
 	assert_int_equal(graphs, 0);
 	assert_int_equal(execs, 0);
-	assert_false(gs_graph_start(0));
+	assert_false(gs_graph_start(0, 0));
 }
 
 int main(void)
