@@ -1,4 +1,4 @@
-/* Rule: a launch takes parameters from an array or a packed buffer, copies them at the call, and takes a CUkernel
+/* Rule: clusters divide the grid; a launch takes parameters from an array or a packed buffer, copies them at the call, and takes a CUkernel
  * where it takes a CUfunction; cuFuncGetParamInfo refuses a CUkernel, cuKernelGetParamInfo serves it. */
 #include <string.h>
 
@@ -20,6 +20,7 @@ int main(void)
 			 CU_LAUNCH_PARAM_END};
 	CUlaunchConfig config = {
 	    .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
+	CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {2, 1, 1}};
 	CUfunction function, from_kernel, missing;
 	CUlibrary library;
 	CUkernel kernel;
@@ -58,6 +59,14 @@ int main(void)
 	NEED(cuFuncGetModule(&module, function));
 	WANT(cuModuleGetFunction(&missing, module, "no_such_kernel"), CUDA_ERROR_NOT_FOUND);
 	WANT(cuLaunchKernel(function, 0, 1, 1, 32, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
+	config.gridDimX = 4;
+	config.attrs = &cluster;
+	config.numAttrs = 1;
+	NEED(cuLaunchKernelEx(&config, function, params, NULL));
+	cluster.value.clusterDim.x = 3;
+	WANT(cuLaunchKernelEx(&config, function, params, NULL) != CUDA_SUCCESS, 1);
+	cluster.value.clusterDim.x = 0;
+	WANT(cuLaunchKernelEx(&config, function, params, NULL) != CUDA_SUCCESS, 1);
 	WANT(cuLaunchKernel(function, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, params, extra), CUDA_ERROR_INVALID_VALUE);
 	return rule_broken;

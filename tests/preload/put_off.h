@@ -208,12 +208,15 @@ static CUresult by_alloc_from_pool(void)
 
 static CUresult by_launch_ex(void)
 {
-	static CUlaunchAttribute ignored = {.id = CU_LAUNCH_ATTRIBUTE_IGNORE};
+	static CUlaunchAttribute attributes[] = {
+		{.id = CU_LAUNCH_ATTRIBUTE_IGNORE},
+		{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {1, 1, 1}},
+	};
 	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-				 .hStream = stream, .attrs = &ignored, .numAttrs = 1};
+				 .hStream = stream, .attrs = attributes, .numAttrs = 2};
 	unsigned steps = 1;
 
-	ignored.value.pad[0]++; /* says nothing */
+	attributes[0].value.pad[0]++; /* says nothing */
 	return cuLaunchKernelEx(&config, kernel, (void *[]){&steps}, NULL);
 }
 

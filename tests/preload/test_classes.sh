@@ -22,6 +22,14 @@ END_PYTHON
 )" 'cuCtxSynchronize cuGraphLaunch cuLaunchKernel cuMemAllocHost_v2 cuMemAlloc_v2 cuMemFreeHost cuMemFree_v2 '`
 	`'cuMemHostAlloc cuMemcpyHtoDAsync_v2 cuMemcpyHtoD_v2 cuMemsetD8_v2 cuModuleLoadData cuModuleUnload '`
 	`'cuStreamSynchronize'
+is 'launches and copies are counted where they are made' "$(python3 - "$folder"/gpushim.*.json <<'END_PYTHON'
+import json, sys
+with open(sys.argv[1]) as file:
+    snapshot = json.load(file)
+rows = snapshot["kernels"]
+print(*sorted("%s:%d" % (snapshot["strings"][name], calls) for name, calls, ns in zip(rows["name"], rows["calls"], rows["host_ns"]) if ns))
+END_PYTHON
+)" 'cuGraphLaunch:1 cuMemcpyHtoDAsync_v2:1 sim_delay:1'
 
 export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,submit_deadline_us:0
 sim --policy in-order "$programs/drv_put_off" flushes

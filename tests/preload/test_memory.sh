@@ -71,8 +71,8 @@ like 'free_sync:never does not wait' "$(cat "$folder/out")" '^[1-9][0-9]* words 
 GPUSHIM_ALLOC_CONF=free_sync:never same 'free_sync:never keeps the order of work' "$programs/rt_hazard" reuse-legacy
 
 for backend in vmm cudamalloc; do
-	GPUSHIM_ALLOC_CONF=backend:$backend same "contexts that come and go, backend:$backend (H6)" "$programs/drv_context_again"
 	GPUSHIM_ALLOC_CONF=backend:$backend same "one goes unseen, backend:$backend (H6)" "$programs/drv_context_again" unseen
+	GPUSHIM_ALLOC_CONF=backend:$backend same "contexts that come and go, backend:$backend (H6)" "$programs/drv_context_again"
 	like 'later ones have the handles of earlier ones' "$said" '^the same handle 5 times'
 done
 same 'memory comes back among many contexts (H2)' --memory 32M "$programs/drv_contexts"

@@ -78,6 +78,8 @@ for row in $rows; do
 	# shellcheck disable=SC2086
 	sim $eager "$programs/drv_graphs_end" "$row"
 	is "graphs are gone when they have to be: $row (H18)" "$status $(cat "$folder/out")" '0 '
+	[ "$row" != lack ] || like 'what is lacking is said, and the largest hole' "$(cat "$folder/err")" \
+		'out of memory on device 0: asked .*, largest hole [0-9.]* MiB, free on the device '
 done
 
 # What the driver refuses is made one by one.

@@ -213,11 +213,28 @@ SIM_TWIN(cuLaunchCooperativeKernel, _ptsz,
 	return launch_submit(&config, function, params, NULL, per_thread);
 }
 
+/* The blocks of the grid in whole clusters. */
+static bool clusters_fit(const CUlaunchConfig *config)
+{
+	for (unsigned i = 0; i < config->numAttrs; i++) {
+		const CUlaunchAttributeValue *value = &config->attrs[i].value;
+
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+		    (value->clusterDim.x == 0 || value->clusterDim.y == 0 || value->clusterDim.z == 0 ||
+		     config->gridDimX % value->clusterDim.x || config->gridDimY % value->clusterDim.y ||
+		     config->gridDimZ % value->clusterDim.z))
+			return false;
+	}
+	return true;
+}
+
 SIM_TWIN(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),
 	 (config, function, params, extra))
 {
 	if (!config || (config->numAttrs && !config->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (!clusters_fit(config))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	return launch_submit(config, function, params, extra, per_thread);
 }
 
