@@ -14,6 +14,9 @@
 #define ANSWERED_QUICK(symbol, real, caller, arguments) gs_quick_##symbol(real, caller GS_AFTER_COMMA arguments)
 #define ENTERING_QUICK() gs_quick_entering()
 #define LEFT_QUICK(symbol, real, result) gs_quick_left(real, GS_QUICK_##symbol, result)
+#define ANSWERED_DEVICE(symbol, real, caller, arguments) gs_quick_device(real, device)
+#define ENTERING_DEVICE() (void)0
+#define LEFT_DEVICE(symbol, real, result) gs_quick_device_left(real, result, device)
 
 #define RT(symbol, suffix, parameters, arguments, disposition, call_class)                                             \
 	GS_EXPORT cudaError_t symbol parameters                                                                        \

@@ -1,5 +1,5 @@
 /* Runtime calls that are answered at the door, without the runtime: cudaMalloc, cudaFree, cudaMallocAsync and
- * cudaFreeAsync, when memory that is held serves them.
+ * cudaFreeAsync, when memory that is held serves them; and cudaGetDevice.
  *
  * A runtime that is entered looks after its own state (a device to choose, a context to make current), tells profilers,
  * and calls the driver; then it returns what the driver said. It is left out only where it would do nothing else, which
@@ -40,6 +40,11 @@ static inline void gs_quick_entering(void)
 }
 
 void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaError_t result);
+
+/* For the row of cudaGetDevice, which PyTorch calls a dozen times a launch. From CUDA 12.0 on the runtime makes a context current
+ * as soon as a device is chosen, so that what it said once holds while the same context is current. */
+bool gs_quick_device(const struct gs_runtime *real, int *device);
+void gs_quick_device_left(const struct gs_runtime *real, cudaError_t result, const int *device);
 
 /* Somebody wants to see the runtime's calls: from now on all of them enter it (H22). */
 void gs_quick_stop(void);

@@ -16,7 +16,7 @@
 
 #define RUNTIME_LIMIT 16 /* CUDA runtimes in one process */
 #define CALLER_LIMIT 64	 /* objects that call them; more: the oldest is looked up again */
-#define OWN_CALLERS 8	 /* likewise, of one thread */
+#define OWN_CALLERS 7	 /* likewise, of one thread: thread-local storage is scarce */
 
 struct runtime_instance {
 	uintptr_t base; /* load bias of the object that holds it */

@@ -28,6 +28,14 @@ void *gsb_os_pages_map(size_t size_bytes)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
+void gsb_os_pages_prefer_large(void *pages, size_t size_bytes)
+{
+	int saved_errno = errno;
+
+	madvise(pages, whole_pages(size_bytes), MADV_HUGEPAGE);
+	errno = saved_errno;
+}
+
 void gsb_os_pages_unmap(void *pages, size_t size_bytes)
 {
 	int saved_errno = errno;

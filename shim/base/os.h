@@ -14,6 +14,9 @@
 void *gsb_os_pages_map(size_t size_bytes);
 void gsb_os_pages_unmap(void *pages, size_t size_bytes);
 
+/* Advice: that large pages are worth their while. */
+void gsb_os_pages_prefer_large(void *pages, size_t size_bytes);
+
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds. */
 uint64_t gsb_os_now_ns(void);
 uint64_t gsb_os_wall_ns(void);

@@ -51,6 +51,7 @@ int gs_ring_init(size_t capacity)
 	slots = gsb_fault(GSB_FAULT_RING) ? NULL : gsb_os_pages_map(rounded * sizeof(*slots));
 	if (slots == NULL)
 		return GS_E_NO_HOST_MEMORY;
+	gsb_os_pages_prefer_large(slots, rounded * sizeof(*slots)); /* all of it is written once: few page faults then */
 	gs_ring_init_at(slots, rounded);
 	return GS_OK;
 }

@@ -37,6 +37,14 @@ struct route {
 static _Thread_local struct route routes[ROUTES] __attribute__((tls_model("initial-exec")));
 static _Atomic bool stopped;
 
+/* The device of the thread: what a runtime said last, and in which context. */
+static _Thread_local struct {
+	const struct gs_runtime *real;
+	CUcontext context;
+	uint64_t epoch;
+	int ordinal;
+} told __attribute__((tls_model("initial-exec")));
+
 void gs_quick_stop(void)
 {
 	atomic_store(&stopped, true);
@@ -291,4 +299,32 @@ bool gs_quick_cudaFreeAsync(const struct gs_runtime *real, const void *caller, v
 bool gs_quick_cudaFreeAsync_ptsz(const struct gs_runtime *real, const void *caller, void *devPtr, cudaStream_t hStream)
 {
 	return free_async(real, caller, true, devPtr, hStream);
+}
+
+bool gs_quick_device(const struct gs_runtime *real, int *device)
+{
+	CUcontext current = NULL;
+
+	if (told.real != real || told.epoch != gs_epoch() || device == NULL || gs_thread.inside != 0 || gs_thread.runtime_fn != 0 ||
+	    gs_driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != told.context)
+		return false;
+	gs_counter_add(GS_FN_cudaGetDevice, 0);
+	*device = told.ordinal;
+	return true;
+}
+
+void gs_quick_device_left(const struct gs_runtime *real, cudaError_t result, const int *device)
+{
+	uint64_t epoch = gs_epoch();
+	CUcontext current = NULL;
+	CUdevice ordinal;
+
+	if (result != cudaSuccess || real->start == 0 || gs_mode() != GS_MODE_ACTIVE || atomic_load(&stopped) ||
+	    gs_order_broken() || gs_driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == NULL ||
+	    gs_driver.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS || ordinal != *device)
+		return;
+	told.real = real;
+	told.context = current;
+	told.epoch = epoch;
+	told.ordinal = ordinal;
 }

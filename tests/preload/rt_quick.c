@@ -147,6 +147,58 @@ static void run_device(void)
 	pair("again back");
 }
 
+static void ask(const char *name)
+{
+	unsigned long before = entries();
+	int device = -1;
+
+	NEED(cudaGetDevice(&device));
+	printf("%s: device %d, ", name, device);
+	say("the question", before);
+}
+
+static void *ask_in_thread(void *unused)
+{
+	ask("another thread");
+	ask("once more there");
+	return unused;
+}
+
+/* Which device is current, after all that may change it. */
+static void run_ask(void)
+{
+	void *driver = own_library("libcuda.so.1", RTLD_NOW);
+	PFN_cuCtxGetCurrent_v4000 get = (PFN_cuCtxGetCurrent_v4000)dlsym(driver, "cuCtxGetCurrent");
+	PFN_cuCtxSetCurrent_v4000 set = (PFN_cuCtxSetCurrent_v4000)dlsym(driver, "cuCtxSetCurrent");
+	PFN_cuCtxCreate_v3020 create = (PFN_cuCtxCreate_v3020)dlsym(driver, "cuCtxCreate_v2");
+	PFN_cuCtxPopCurrent_v4000 pop = (PFN_cuCtxPopCurrent_v4000)dlsym(driver, "cuCtxPopCurrent_v2");
+	CUcontext first, context;
+	pthread_t thread;
+
+	ask("first");
+	ask("again");
+	if (get(&first))
+		exit(9);
+	NEED(cudaSetDevice(1));
+	ask("the other");
+	ask("again");
+	if (set(first))
+		exit(9);
+	ask("by the driver");
+	ask("again");
+	if (create(&context, 0, 1))
+		exit(9);
+	ask("a context of the other");
+	if (pop(&context))
+		exit(9);
+	ask("without it");
+	pthread_create(&thread, NULL, ask_in_thread, NULL);
+	pthread_join(thread, NULL);
+	NEED(cudaDeviceReset());
+	ask("after a reset");
+	ask("again");
+}
+
 static void run_context(void)
 {
 	void *driver = own_library("libcuda.so.1", RTLD_NOW);
@@ -319,7 +371,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {
 	    {"per-thread", run_per_thread}, {"foreign", run_foreign}, {"plain", run_plain},
-	    {"thread", run_thread},	    {"device", run_device},   {"context", run_context},
+	    {"thread", run_thread},	    {"device", run_device},   {"context", run_context}, {"ask", run_ask},
 	    {"capture", run_capture},	    {"copy", run_copy},	      {"pool", run_pool},
 	    {"broken", run_broken},	    {"tool", run_tool},	      {"lookup", run_tool_lookup},
 	    {"runtimes", run_runtimes},	    {"behind", run_behind},   {"front", run_front},

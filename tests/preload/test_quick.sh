@@ -23,6 +23,19 @@ a stream that has ended: 1, with the last error: 1 entered'
 is 'the first call of a thread enters (H5)' "$(quick thread)" \
 	'the first two calls of a thread: 2 entered
 two more: 0 entered'
+is 'which device is current is known as long as its context is (H21)' "$(quick ask)" \
+	'first: device 0, the question: 1 entered
+again: device 0, the question: 0 entered
+the other: device 1, the question: 1 entered
+again: device 1, the question: 0 entered
+by the driver: device 0, the question: 1 entered
+again: device 0, the question: 0 entered
+a context of the other: device 1, the question: 1 entered
+without it: device 0, the question: 1 entered
+another thread: device 0, the question: 1 entered
+once more there: device 0, the question: 1 entered
+after a reset: device 1, the question: 1 entered
+again: device 1, the question: 1 entered'
 is 'so does the first one on another device' "$(quick device)" \
 	'another device: 2 entered
 again there: 0 entered

@@ -65,6 +65,7 @@ static void start(void)
 
 cudaError_t rt_start(void)
 {
+	atomic_fetch_add_explicit(&entries, 1, memory_order_relaxed);
 	pthread_once(&once, start);
 	return start_result;
 }
@@ -109,7 +110,6 @@ cudaError_t rt_enter(void)
 	CUcontext current = NULL;
 	CUresult result;
 
-	atomic_fetch_add_explicit(&entries, 1, memory_order_relaxed);
 	if (started != cudaSuccess)
 		return started;
 	result = rt.cuCtxGetCurrent(&current);
