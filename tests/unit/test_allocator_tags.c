@@ -160,6 +160,32 @@ static void h6_a_context_that_goes_is_not_another(void **state)
 	}
 }
 
+/* Plain memory goes with its context, in use, waited for and idle. */
+static void h6_plain_memory_goes_with_its_context(void **state)
+{
+	struct gsa_options plain = fake_options();
+	struct bench *bench;
+	uint64_t pieces[3];
+
+	(void)state;
+	plain.use_vmm = false;
+	bench = bench_open(plain, GIB);
+	for (unsigned i = 0; i < 3; i++)
+		pieces[i] = take(bench, 8 * MIB, 0);
+	give(bench, pieces[0], 0);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	fake_submit(&bench->fake, 1);
+	give(bench, pieces[1], 1);
+	assert_int_equal(bench_stats(bench)->idle_bytes.now, 8 * MIB);
+	assert_int_equal(bench->stats.pending_bytes.now, 8 * MIB);
+	bench->fake.plain_count = 0; /* the driver frees it with the context */
+	bench->fake.used_bytes = 0;
+	assert_int_equal(gsa_owner_gone(bench->allocator, 1), 1);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 0);
+	assert_int_equal(bench->stats.live_count.now, 0);
+	bench_close(bench);
+}
+
 /* Whatever way there is from an id to what was freed on the stream. */
 static void streams_are_told_apart(void **state)
 {
@@ -217,6 +243,7 @@ int main(void)
 	    cmocka_unit_test(streams_are_forgotten),
 	    cmocka_unit_test(a_run_ends_with_its_segment),
 	    cmocka_unit_test(h6_a_context_that_goes_is_not_another),
+	    cmocka_unit_test(h6_plain_memory_goes_with_its_context),
 	    cmocka_unit_test(streams_are_told_apart),
 	    cmocka_unit_test(small_pieces_are_asked_before_a_wait),
 	    cmocka_unit_test(an_exact_request_is_no_part_of_what_is_kept),
