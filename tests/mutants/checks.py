@@ -3,6 +3,7 @@
     mix POLICY SEED [CONF]      rt_mix: every word right, and what it prints is as without the shim
     rule NAME                   a conformance rule, under the shim
     program NAME ARGUMENT..     a program of tests/preload, as without the shim
+    policy POLICY NAME ARGUMENT..  the same under another policy of the simulated device
     contexts                    drv_contexts, on a small device
     alone NAME ARGUMENT..       one that judges itself by its status, with the shim
     submit CASE POLICY          rt_submit with submit:thread, as without the shim
@@ -128,6 +129,9 @@ class Checks:
 
     def program(self, name, *arguments):
         return self.as_without([], [BUILD + "/tests/preload/" + name, *arguments], QUIET)
+
+    def policy(self, policy, name, *arguments):
+        return self.as_without(["--policy", policy], [BUILD + "/tests/preload/" + name, *arguments], QUIET)
 
     def contexts(self):
         return self.as_without(["--memory", "32M"], [BUILD + "/tests/preload/drv_contexts"],

@@ -41,6 +41,10 @@ for hazard in reuse-legacy reuse-legacy-async stream-destroyed stream-destroyed-
 	same "$hazard (H2, H6)" "$programs/rt_hazard" $hazard
 	like "$hazard: nothing wrong" "$output" '^0 words wrong'
 done
+for hazard in stream-destroyed-then-freed freed-then-stream-destroyed; do
+	same "$hazard, random (H6)" --policy random "$programs/rt_hazard" $hazard
+	like "$hazard, random: nothing wrong" "$output" '^0 words wrong'
+done
 sim "$programs/rt_twin" again
 is 'the default stream of a thread reuses at once (H16)' "$(cat "$folder/out")" 'the same'
 sim "$programs/rt_twin" idle
