@@ -1,5 +1,5 @@
 /* Threads that do at once what each does seldom: fences on two devices, captures that end or are lost with their
- * context, contexts that come and go. For a sanitizer: what it prints is only that it went well. drv_races [ROUNDS] */
+ * context, contexts that come and go, stacks that are new. For a sanitizer: what it prints is only that it went well. drv_races [ROUNDS] */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,10 +99,35 @@ static void *come_and_go(void *number)
 	return NULL;
 }
 
+/* Memory by one of many ways, each another stack. */
+static void allocate_by(unsigned way, unsigned levels)
+{
+	CUdeviceptr memory;
+
+	if (levels == 0) {
+		if (!refused(cuMemAlloc(&memory, 1000)))
+			NEED(cuMemFree(memory));
+	} else if (way % 2 == 0) {
+		allocate_by(way / 2, levels - 1);
+		__asm__ volatile("# even");
+	} else {
+		allocate_by(way / 2, levels - 1);
+		__asm__ volatile("# odd");
+	}
+}
+
+static void *stacks(void *number)
+{
+	NEED(cuCtxSetCurrent(primary[(size_t)number % DEVICES]));
+	for (unsigned i = 0; i < rounds * 4; i++)
+		allocate_by((unsigned)(size_t)number << 10 | i, 14);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static void *(*const work[])(void *) = {wander,	 wander,  wander,      wander,
-						capture, capture, come_and_go, come_and_go};
+						capture, capture, come_and_go, come_and_go, stacks,  stacks};
 	pthread_t threads[sizeof(work) / sizeof(work[0])];
 
 	setenv("SIM_DEVICES", "2", 1);
