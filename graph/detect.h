@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "graph/launch.h"
+
 #define GSG_DETECT_TOKENS 4096u /* a power of two; longer periods are not found */
 #define GSG_DETECT_GRAM 4u	/* tokens that say where we are */
 
@@ -58,5 +60,11 @@ static inline bool gsg_watch_found(const struct gsg_watch *watch, uint64_t at_le
 
 /* Hashes of bytes, to make tokens of. */
 uint64_t gsg_hash(const void *bytes, uint64_t size_bytes, uint64_t seed);
+
+/* The token of a launch, its arguments aside. */
+static inline uint64_t gsg_launch_token(const struct gsg_launch *launch)
+{
+	return gsg_hash(&launch->shape, sizeof(launch->shape) + launch->shape.attribute_bytes, 0);
+}
 
 #endif

@@ -91,6 +91,7 @@ struct gsg_lane {
 	uint64_t put_ticks;		  /* of the last launch, */
 	uint64_t gap_ticks;		  /* and how far apart they come, about */
 	bool slow;			  /* too far */
+	uint64_t streak;		  /* launches in a row that were held and went by graphs, or are held */
 	bool apart;			  /* other work has come since the last launch */
 	uint64_t since_first;		  /* launches since one that came after a wait or other work */
 	uint64_t plain;			  /* launches made one by one, */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "graph/detect.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/os.h"
@@ -42,7 +43,9 @@ struct gsg_trace *gsg_trace_new(const struct gsg_launch *const *launches, uint32
 	values_bytes = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		trace->nodes[i] = (struct gsg_trace_node){
-			.launch = memcpy(piece, launches[i], launches[i]->head.size_bytes), .values_at = values_bytes};
+			.launch = memcpy(piece, launches[i], launches[i]->head.size_bytes),
+			.values_at = values_bytes,
+			.token = gsg_launch_token(launches[i])};
 		piece += launches[i]->head.size_bytes;
 		values_bytes += aligned(launches[i]->shape.values_bytes);
 	}

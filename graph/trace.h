@@ -44,6 +44,7 @@ struct gsg_trace_node {
 	const struct gsg_launch *launch; /* as recorded */
 	void *node;			 /* the driver's */
 	size_t values_at;		 /* of its arguments, in those of an executable */
+	uint64_t token;			 /* gsg_launch_token of it */
 };
 
 struct gsg_trace_exec {

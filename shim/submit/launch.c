@@ -174,24 +174,28 @@ static bool put(const struct gs_call *call, const struct gs_submit_launch *work,
 	return true;
 }
 
-bool gs_submit_put(const struct gs_call *call, const struct gs_submit_launch *launch)
+/* What is quick to find out comes first: where nothing is gained, nothing should be lost. */
+bool gs_submit_put(const struct gs_call *call, struct gs_submit_launch *launch)
 {
 	const struct gs_params *params;
 	struct gs_context context;
 	struct gs_known_key key;
-
 	enum gs_submit_reason reason = may(call, launch);
+	bool ready;
 
 	if (reason != GS_SUBMIT_MAY)
 		return gs_put_not(reason);
 	if (launch->now)
 		return gs_put_not(GS_SUBMIT_FOR_SAMPLED);
-	if (!gs_put_ready() || !key_of(launch, &context, &key) || (params = gs_known_find(&key)) == NULL)
+	ready = gs_put_ready();
+	if (ready && !gs_put_wants())
+		return gs_put_not(GS_SUBMIT_FOR_RESTS);
+	if (!ready || !key_of(launch, &context, &key) || (params = gs_known_find(&key)) == NULL) {
+		launch->unknown = true;
 		return gs_put_not(gs_submit_failed != 0 ? GS_SUBMIT_FOR_ENDED : GS_SUBMIT_FOR_UNKNOWN);
+	}
 	if (params == &gs_known_never)
 		return gs_put_not(GS_SUBMIT_FOR_KERNEL);
-	if (!gs_put_wants())
-		return gs_put_not(GS_SUBMIT_FOR_RESTS);
 	return put(call, launch, &context, params) || gs_put_not(GS_SUBMIT_FOR_ATTRIBUTES);
 }
 
@@ -226,13 +230,22 @@ void gs_submit_learn(const struct gs_call *call, const struct gs_submit_launch *
 
 /* --- the queue's thread -------------------------------------------------------------------------------------------- */
 
+/* Without attributes by the function that has less to look at. */
+static CUresult launch_made(const struct gsg_shape *shape, const CUlaunchConfig *config, void **params, void **extra)
+{
+	if (config->numAttrs != 0)
+		return gs_driver.cuLaunchKernelEx(config, shape->function, params, extra);
+	return gs_driver.cuLaunchKernel(shape->function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+					config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, params, extra);
+}
+
 static CUresult launch_packed(const struct gsg_shape *shape, const CUlaunchConfig *config, void *values)
 {
 	size_t size_bytes = shape->values_bytes;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values, CU_LAUNCH_PARAM_BUFFER_SIZE, &size_bytes,
 			 CU_LAUNCH_PARAM_END};
 
-	return gs_driver.cuLaunchKernelEx(config, shape->function, NULL, extra);
+	return launch_made(shape, config, NULL, extra);
 }
 
 CUresult gs_put_launch_make(const struct gsg_record *head)
@@ -262,5 +275,5 @@ CUresult gs_put_launch_make(const struct gsg_record *head)
 		return launch_packed(shape, &config, values);
 	for (uint32_t i = 0; i < layout->count; i++)
 		params[i] = values + layout->each[i].offset;
-	return gs_driver.cuLaunchKernelEx(&config, shape->function, params, NULL);
+	return launch_made(shape, &config, params, NULL);
 }

@@ -71,11 +71,13 @@ struct gs_submit_launch {
 	void **params; /* as cuLaunchKernelEx takes them */
 	void **extra;
 	bool now; /* not to be put off */
-	uint64_t epoch; /* set by gs_submit_launch: of all that its success depends on */
+	/* Set by gs_submit_launch: */
+	bool unknown;	/* the like of it was not seen to succeed before */
+	uint64_t epoch; /* of all that its success depends on */
 };
 
 uint64_t gs_submit_epoch(void);
-bool gs_submit_put(const struct gs_call *call, const struct gs_submit_launch *launch);
+bool gs_submit_put(const struct gs_call *call, struct gs_submit_launch *launch);
 void gs_submit_learn(const struct gs_call *call, const struct gs_submit_launch *launch);
 
 /* Before a launch. True: it was put off, and counts as made. False: the caller makes it; what was put off has been made
@@ -93,7 +95,7 @@ static inline bool gs_submit_launch(const struct gs_call *call, struct gs_submit
 /* After a launch that the caller has made: the like of it may be put off. */
 static inline void gs_submit_launched(const struct gs_call *call, const struct gs_submit_launch *launch, CUresult result)
 {
-	if (__builtin_expect(atomic_load_explicit(&gs_submit_on, memory_order_relaxed), 0) && result == CUDA_SUCCESS)
+	if (__builtin_expect(launch->unknown, 0) && result == CUDA_SUCCESS)
 		gs_submit_learn(call, launch);
 }
 

@@ -27,6 +27,7 @@
 #define SITES 2048u
 #define STREAMS 8u
 #define ENTRY_WORDS 4u
+#define ENTRIES_AHEAD 4u /* which no cache has any more */
 
 /* The word that says who and how. */
 #define THREAD_MASK 0x3fffffu /* thread ids stay below 2^22 */
@@ -357,6 +358,7 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 	atomic_store_explicit(&entry->words[2], (uint64_t)site->name << 32 | site->stack, memory_order_release);
 	atomic_store_explicit(&entry->words[3], (uint64_t)stream.context << 32 | how, memory_order_release);
 	atomic_store_explicit(&log->end, end + 1, memory_order_release);
+	__builtin_prefetch(&log->entries[(end + ENTRIES_AHEAD) & (log->capacity - 1)], 1);
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */

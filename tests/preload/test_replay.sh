@@ -92,7 +92,7 @@ for fault in cuGraphCreate:1:2 cuGraphAddKernelNode_v2:20:2 cuGraphInstantiateWi
 done
 
 # A sticky error inside a trace comes out at a later call, as it is.
-SIM_FAULT=cuGraphLaunch:3:700,cuLaunchKernelEx:300:700 sim $eager "$programs/rt_replay" changing
+SIM_FAULT=cuGraphLaunch:3:700,cuLaunchKernel:300:700 sim $eager "$programs/rt_replay" changing
 is 'an error of launches that were held ends the program at a later call' "$status" 9
 
 sim --policy late "$programs/rt_replay" aperiodic

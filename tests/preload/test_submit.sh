@@ -70,14 +70,17 @@ else
 	skip "$name" 'no debug build of libgpushim.so'
 fi
 
-export SIM_FAULT=cuLaunchKernelEx:100:700
+export SIM_FAULT=cuLaunchKernel:100:700
 sim "$programs/rt_submit" chain
 unset SIM_FAULT
 is 'an error of a launch that was put off ends the program at a later call' "$status" 9
 
-export SIM_FAULT=cuLaunchKernelEx:100:2
-same 'a launch that was put off and lacks memory gets what is idle (H28)' "$programs/rt_submit" lacks
+sim --no-shim "$programs/rt_submit" lacks
+plain=$(<"$folder/out")
+export SIM_FAULT=cuLaunchKernel:100:2
+sim "$programs/rt_submit" lacks
 unset SIM_FAULT
+is 'a launch that was put off and lacks memory gets what is idle (H28)' "$(<"$folder/out") $status" "$plain 0"
 
 same 'a library that calls the driver past gpushim comes (H17)' "$programs/rt_submit" imports "$programs/lib_drv_array.so"
 ok 'then nothing more is put off' test "$(put_off)" -gt 0 -a "$(put_off)" -lt 200
