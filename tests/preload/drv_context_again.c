@@ -149,7 +149,7 @@ static void unseen(void)
 
 static pthread_t main_thread;
 static CUdeviceptr kept_free;
-static _Atomic bool ended, answered, early;
+static _Atomic bool ready, ended, answered, early;
 
 static void *free_again(void *unused)
 {
@@ -157,6 +157,7 @@ static void *free_again(void *unused)
 	CUresult result;
 
 	NEED(cuCtxCreate_v2(&own, 0, 0));
+	ready = true;
 	while (!ended)
 		usleep(1000);
 	result = cuMemFree_v2(kept_free);
@@ -197,6 +198,8 @@ static void ending(void)
 	*(void **)&call_watch = sim_find("sim_call_watch");
 	call_watch(watch);
 	pthread_create(&thread, NULL, free_again, NULL);
+	while (!ready)
+		usleep(1000);
 	NEED(cuDevicePrimaryCtxRelease_v2(0));
 	ended = true;
 	pthread_join(thread, NULL);
