@@ -23,6 +23,10 @@
 #define SHORT_RUNS 8u	     /* so often in a row, and nothing is put for a while */
 #define WAKE_LEAST 4u
 #define WAKE_MOST 4096u
+#define PASS_LEAST 64u
+#define PASS_MOST 4096u
+#define ALONE_SAMPLE 16u /* one record in so many is timed */
+#define ALONE_WEIGHT 8u
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
 #define LATE_LEAST 16u /* late records that may be chance, */
@@ -134,10 +138,34 @@ static void fetch(const struct gsg_queue *queue, uint64_t position)
 		__builtin_prefetch(record + 64 * line);
 }
 
+static void note_alone(struct gsg_queue *queue, uint64_t spent_ns)
+{
+	uint64_t mean_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
+
+	if (mean_ns == 0)
+		mean_ns = spent_ns;
+	if (spent_ns > 4 * mean_ns)
+		spent_ns = 4 * mean_ns; /* it lost the processor */
+	mean_ns = mean_ns - mean_ns / ALONE_WEIGHT + spent_ns / ALONE_WEIGHT;
+	atomic_store_explicit(&queue->alone_ns, mean_ns != 0 ? mean_ns : 1, memory_order_relaxed);
+}
+
+/* One that was neither held nor made together with others tells how long it takes. */
+static uint64_t run_record(struct gsg_queue *queue, const struct gsg_record *record, uint64_t position, bool timed)
+{
+	uint64_t start_ns = timed ? gsb_os_now_ns() : 0;
+	uint64_t held = queue->run(queue->user, record, position);
+
+	if (timed && held == GSG_NONE_HELD)
+		note_alone(queue, gsb_os_now_ns() - start_ns);
+	return held;
+}
+
 static void *serve(void *argument)
 {
 	struct gsg_queue *queue = argument;
 	uint64_t head = atomic_load(&queue->head), read = head, held = GSG_NONE_HELD, free_ticks = 0;
+	uint32_t number = 0;
 
 	is_queue_thread = true;
 	for (;;) {
@@ -158,7 +186,7 @@ static void *serve(void *argument)
 		if (record->kind != KIND_FILLER) {
 			fetch(queue, read + record->size_bytes);
 			note_lateness(queue, record, free_ticks);
-			held = queue->run(queue->user, record, read);
+			held = run_record(queue, record, read, head == read && number++ % ALONE_SAMPLE == 0);
 			free_ticks = __builtin_ia32_rdtsc();
 		}
 		read += record->size_bytes;
@@ -247,6 +275,8 @@ static bool wants_again(struct gsg_queue *queue)
 bool gsg_queue_wants(struct gsg_queue *queue)
 {
 	poke(&queue->run_length, peek(&queue->run_length) + 1);
+	if (peek(&queue->pass_runs) != 0)
+		return false;
 	if (atomic_load_explicit(&queue->resting, memory_order_relaxed) && !queue->options.eager)
 		return wants_again(queue);
 	if (__builtin_expect(peek(&queue->parked) != 0 && gsg_queue_empty(queue) && !queue->options.eager, 0)) {
@@ -266,6 +296,11 @@ static void want(struct gsg_queue *queue, uint64_t target)
 		continue;
 }
 
+static void note_wait(struct gsg_queue *queue, uint64_t start_ns)
+{
+	atomic_fetch_add_explicit(&queue->run_wait_ns, gsb_os_now_ns() - start_ns, memory_order_relaxed);
+}
+
 /* Sleeps until the thread has come that far. */
 static void sleep_until(struct gsg_queue *queue, uint64_t target)
 {
@@ -282,13 +317,15 @@ static void sleep_until(struct gsg_queue *queue, uint64_t target)
 
 static void wait_for_room(struct gsg_queue *queue, uint64_t end)
 {
-	uint64_t target = end - queue->options.ring_bytes;
+	uint64_t target = end - queue->options.ring_bytes, start_ns;
 
 	if (end <= queue->options.ring_bytes || !is_behind(queue, target))
 		return;
 	atomic_fetch_add_explicit(&queue->stats.full, 1, memory_order_relaxed);
 	want(queue, target);
+	start_ns = gsb_os_now_ns();
 	sleep_until(queue, target);
+	note_wait(queue, start_ns);
 }
 
 static void publish(struct gsg_queue *queue, uint64_t tail)
@@ -350,17 +387,42 @@ static void wait_until(struct gsg_queue *queue, uint64_t target)
 	if (is_behind(queue, target))
 		sleep_until(queue, target);
 	atomic_fetch_add_explicit(&queue->stats.flush_wait_ns, gsb_os_now_ns() - start_ns, memory_order_relaxed);
+	note_wait(queue, start_ns);
+}
+
+/* A run is in vain where the program waited for most of the time that its work takes. */
+static void judge_gain(struct gsg_queue *queue, uint32_t length, uint64_t waited_ns)
+{
+	uint64_t alone_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
+	uint32_t pass = 2 * peek(&queue->pass_next);
+
+	if (queue->options.patience == 0 || 4 * waited_ns <= 3 * length * alone_ns || alone_ns == 0) {
+		poke(&queue->vain_runs, 0);
+		return;
+	}
+	poke(&queue->vain_runs, peek(&queue->vain_runs) + 1);
+	if (peek(&queue->vain_runs) < queue->options.patience)
+		return;
+	poke(&queue->vain_runs, 0);
+	pass = pass < PASS_LEAST ? PASS_LEAST : pass > PASS_MOST ? PASS_MOST : pass;
+	poke(&queue->pass_next, pass);
+	poke(&queue->pass_runs, pass);
+	atomic_fetch_add_explicit(&queue->stats.rests, 1, memory_order_relaxed);
 }
 
 /* Too many short runs, and the queue rests until a long one; the more often, the longer. */
 static void judge_run(struct gsg_queue *queue)
 {
-	uint32_t length = peek(&queue->run_length), wake_at = peek(&queue->wake_at);
+	uint32_t length = peek(&queue->run_length), wake_at = peek(&queue->wake_at), pass = peek(&queue->pass_runs);
+	uint64_t waited_ns = atomic_exchange_explicit(&queue->run_wait_ns, 0, memory_order_relaxed);
 
 	poke(&queue->run_length, 0);
-	if (length == 0 || atomic_load_explicit(&queue->resting, memory_order_relaxed))
+	if (pass != 0 && length >= RUN_LEAST)
+		poke(&queue->pass_runs, pass - 1);
+	if (length == 0 || pass != 0 || atomic_load_explicit(&queue->resting, memory_order_relaxed))
 		return;
 	if (length >= RUN_LEAST) {
+		judge_gain(queue, length, waited_ns);
 		poke(&queue->short_runs, 0);
 		if (length >= 2 * wake_at && wake_at > WAKE_LEAST)
 			poke(&queue->wake_at, wake_at / 2);
@@ -391,8 +453,8 @@ void gsg_queue_flush(struct gsg_queue *queue)
 {
 	if (is_queue_thread)
 		return;
-	judge_run(queue);
 	gsg_queue_catch_up(queue);
+	judge_run(queue);
 }
 
 void gsg_queue_close(struct gsg_queue *queue)

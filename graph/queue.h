@@ -5,8 +5,9 @@
  * the program is kept. One queue serves the whole process, whatever contexts and threads take part (H15).
  *
  * The thread spins for work for a while, then it parks. It is given work only where that pays (gsg_queue_wants): where
- * records follow each other closely and without flushes between them. Waking a parked thread costs more than a launch, and a
- * flush that finds one record has to wait for another processor.
+ * records follow each other closely and without flushes between them, and where the program has something else to do meanwhile: waking
+ * a parked thread costs more than a launch, a flush that finds one record has to wait for another processor, and who waits for the thread
+ * for as long as it would have taken to do the work has gained nothing.
  *
  * `run` may hold records back, to do several at once (graph/replay.h). They stay in the ring meanwhile, and `settle` runs them as
  * soon as somebody waits for them, or when no record has followed for hold_ns.
@@ -48,6 +49,7 @@ struct gsg_queue_options {
 	uint64_t late_ticks; /* a record at the head that is left lying for longer is late; 0 = never */
 	gsg_settle_fn *settle; /* NULL: run holds nothing back */
 	uint64_t hold_ns;      /* how long for, at most, when no record follows */
+	uint32_t patience;     /* runs in a row that gain nothing, until some are done directly; 0 = it never ends */
 	bool eager;	     /* work is put whether that pays or not: for tests of those who use the queue */
 };
 
@@ -58,7 +60,7 @@ struct gsg_queue_stats {
 	_Atomic uint64_t flush_wait_ns;
 	_Atomic uint64_t full; /* a record waited for room */
 	_Atomic uint64_t wakes;
-	_Atomic uint64_t rests; /* flushes found too little queued, for a while nothing was put */
+	_Atomic uint64_t rests; /* flushes found too little queued, or nothing gained; for a while nothing was put */
 	_Atomic uint64_t late;
 };
 
@@ -77,12 +79,17 @@ struct gsg_queue {
 	_Atomic uint32_t run_length;	    /* pieces of work since the last flush, or the last pause while resting */
 	_Atomic uint32_t wake_at;	    /* run_length from which work is put again */
 	_Atomic uint32_t short_runs;	    /* flushes in a row that found too little */
+	_Atomic uint64_t run_wait_ns;	    /* that this run waited for the thread */
+	_Atomic uint32_t vain_runs;	    /* in a row, that gained nothing */
+	_Atomic uint32_t pass_runs;	    /* so many more are done directly; */
+	_Atomic uint32_t pass_next;	    /* and the next time */
 	_Atomic bool resting;		    /* nothing is put for the time being */
 
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever run */
 	_Atomic uint64_t wanted;	    /* somebody waits for head to come so far */
 	_Atomic uint32_t sleepers;	    /* that wait for head; they sleep on `ran` */
 	_Atomic uint32_t ran;
+	_Atomic uint64_t alone_ns; /* what a record takes that is run alone, the mean; 0 = not known */
 	_Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
 	_Atomic bool starved;	 /* for good: the thread does not get the processor when it needs it (H19) */
 };

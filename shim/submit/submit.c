@@ -33,6 +33,8 @@
 #define HOLD_NS 5000u	     /* to wait for the rest of a graph's launches: about what it takes to make one */
 #define HOLD_LATE_NS 100000u /* the same for a stream while others get launches, if no deadline is set */
 #endif
+#define PATIENCE 8u
+#define PATIENCE_GRAPHS 64u /* to find out what repeats */
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
 
 #define RECORD_DROP GS_SUBMIT_KIND_COUNT /* a kind of record: all graphs end */
@@ -312,9 +314,11 @@ bool gs_put_start(void)
 	options.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000);
 	options.settle = gs_graph_settle;
 	options.hold_ns = HOLD_NS;
+	options.patience = gs_conf.graph == GS_GRAPH_AUTO ? PATIENCE_GRAPHS : PATIENCE;
 	graphs = gs_graph_start(options.late_ticks != 0 ? options.late_ticks : ticks_of(HOLD_LATE_NS), ticks_of(HOLD_NS));
 #ifdef GSB_DEBUG
 	options.eager = true;
+	options.patience = 0;
 #endif
 	if (gsg_queue_start(&queue, run, NULL, &options) != GS_OK) {
 		gs_submit_stop("no thread could be made");

@@ -26,8 +26,10 @@ struct piece {
 static struct gsg_queue *queue; /* one a test: its thread lives on */
 static uint32_t next_number[THREADS];
 static unsigned wrong;
+static uint32_t put_count; /* by run_of */
 static _Atomic uint32_t ran;
 static _Atomic int gate; /* records wait while it is closed */
+static _Atomic unsigned naps; /* that each record takes */
 
 /* Records are held until there are so many of them; 0: they are not. */
 static uint32_t hold_until;
@@ -46,6 +48,8 @@ static void check(const struct gsg_record *record)
 	const struct piece *piece = (const struct piece *)record;
 
 	while (atomic_load(&gate) != 0)
+		gsb_os_nap();
+	for (unsigned i = 0; i < atomic_load(&naps); i++)
 		gsb_os_nap();
 	wrong += record->kind != 1 + piece->thread || piece->number != next_number[piece->thread]++;
 	for (uint32_t i = 0; i < piece->bytes; i++)
@@ -105,13 +109,16 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 	static struct gsg_queue queues[16];
 	static unsigned used;
 	const struct gsg_queue_options options = {
-		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns};
+		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns,
+		.patience = 4};
 
 	queue = &queues[used++];
 	memset(next_number, 0, sizeof(next_number));
 	wrong = 0;
+	put_count = 0;
 	atomic_store(&ran, 0);
 	atomic_store(&gate, 0);
+	atomic_store(&naps, 0);
 	hold_until = 0;
 	settled[0] = settled[1] = 0;
 	return gsg_queue_start(queue, run, next_number, &options) == GS_OK ? 0 : -1;
@@ -244,6 +251,46 @@ static void test_wants(void **state)
 		gsg_queue_flush(queue);
 	}
 	assert_true(queue->stats.rests > 0);
+	assert_int_equal(wrong, 0);
+}
+
+/* So many pieces of work and a flush; what was put has run before the flush if the program has other work meanwhile. Returns how many
+ * were put. */
+static unsigned run_of(unsigned length, bool other_work)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < length; i++)
+		if (gsg_queue_wants(queue)) {
+			assert_true(put(0, put_count++, 0));
+			count++;
+		}
+	while (other_work && atomic_load(&ran) < put_count)
+		gsb_os_nap();
+	gsg_queue_flush(queue);
+	return count;
+}
+
+/* Where the program only waits for the thread, the queue rests, and tries again later; where it does other work, never. */
+static void test_vain(void **state)
+{
+	unsigned runs = 0;
+
+	(void)state;
+	atomic_store(&naps, 1);
+	assert_true(put(0, put_count++, 0));
+	gsg_queue_flush(queue);
+	for (unsigned i = 0; i < 50; i++)
+		run_of(20, true);
+	assert_true(run_of(20, true) > 0);
+	assert_int_equal(queue->stats.rests, 0);
+	while (queue->stats.rests == 0) {
+		assert_true(runs++ < 2000);
+		run_of(20, false);
+	}
+	assert_int_equal(run_of(20, false), 0);
+	for (runs = 1; run_of(20, false) == 0; runs++)
+		assert_true(runs < 100);
 	assert_int_equal(wrong, 0);
 }
 
@@ -393,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
+		cmocka_unit_test_setup(test_vain, start_patient),
 		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
 		cmocka_unit_test_setup(test_full_before_the_end, start),
 		cmocka_unit_test_setup(test_close_waits, start),
