@@ -147,7 +147,7 @@ MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/und
          "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
 RACES = ["race unit allocator_threads", "race unit watch_live", "race unit submit_event", "race drv_races",
-         "race drv_races snapshot:kill", "race rt_ends storm",
+         "race drv_races snapshot:kill", "race rt_ends storm", "race rt_ends storm snapshot:kill",
          "race rt_capture_threads storm", "race rt_storm fork", "race rt_ipc both"]
 SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways",
                  "script preload/undisturbed"]
