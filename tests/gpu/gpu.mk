@@ -17,9 +17,6 @@ gpu_compat_drv := contexts linger
 gpu_compat_rt := copies $(call gpu_has,cublasLt.h,cublaslt) $(call gpu_has,cufft.h,cufft) $(call gpu_has,cusolverDn.h,cusolver) \
   $(call gpu_has,cusparse.h,cusparse) $(call gpu_has,nvrtc.h,nvrtc)
 
-# Programs that are timed by turns. cuBLAS is loaded when they run.
-gpu_turns := loops solvers $(call gpu_has,cublas_v2.h,language)
-
 # One program of several files. Its host makes what the device made, to the bit: neither fuses operations.
 gpu_bound := $(addprefix $(GPU)/,$(addsuffix .o,launch_bound $(addprefix launch_bound_,integers motion solvers streams \
   $(call gpu_has,cublas_v2.h,language))))
@@ -29,7 +26,7 @@ gpu_bound_sim := $(addprefix $(GPU)/sim/,$(addsuffix .o,bound_sim launch_bound $
 gpu_bound_h   := $(addprefix tests/gpu/,bound_sim.h launch_bound.h check.h load.h) tests/sim/sim.h
 
 gpu_bin   := procaddr launch_bound_sim $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
-             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray launch_bound $(gpu_turns) $(addprefix compat/,$(gpu_compat_cu))) \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray launch_bound loops $(addprefix compat/,$(gpu_compat_cu))) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
@@ -52,7 +49,7 @@ $(GPU)/cublas_gemm: tests/gpu/cublas_gemm.cu tests/gpu/check.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
 
-$(addprefix $(GPU)/,$(gpu_turns)): $(GPU)/%: tests/gpu/%.cu tests/gpu/check.h tests/gpu/load.h tests/gpu/turns.h $(GPU)/.made
+$(GPU)/loops: tests/gpu/loops.cu tests/gpu/check.h tests/gpu/load.h tests/gpu/turns.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
 

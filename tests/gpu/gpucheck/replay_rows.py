@@ -63,9 +63,6 @@ DECODE = [
 
 TRAIN = [python("train", "train_small.py", "train", steps=8, aims={"graph": 1.2})]
 
-NATIVE_PROGRAMS = [native(name, "solvers", name) for name in
-                   ("stencil", "runge-kutta", "lu", "wavefront", "n-body", "sort", "gradients")]
-NATIVE_PROGRAMS.append(native("language", "language", "decode", steps=2))
 TORCH_PROGRAMS = [
     python("prefill and decode", "decode.py", "prefill", steps=1, repeats=False),
     python("attention of varying length", "decode.py", "lengths", steps=1, repeats=False),
@@ -307,12 +304,10 @@ def replay_train(check):
     return judged(outcomes, not_slower_than_thread(outcomes))
 
 
-@row("replay-programs", 120, alone=True, group="replay")
+@row("replay-programs", 60, alone=True, group="replay")
 def replay_programs(check):
-    """Programs bound by their launches, in C and with PyTorch."""
-    outcomes = run_programs(check, NATIVE_PROGRAMS, rounds=8)
-    outcomes.update(run_programs(check, TORCH_PROGRAMS, rounds=6))
-    return judged(outcomes)
+    """More programs with PyTorch that are bound by their launches; those in C are in the row launch-bound."""
+    return judged(run_programs(check, TORCH_PROGRAMS, rounds=6))
 
 
 # --- two GPUs -----------------------------------------------------------------------------------------------------
