@@ -256,13 +256,13 @@ static void test_wants(void **state)
 
 /* So many pieces of work and a flush; what was put has run before the flush if the program has other work meanwhile. Returns how many
  * were put. */
-static unsigned run_of(unsigned length, bool other_work)
+static unsigned run_of(unsigned length, uint32_t bytes, bool other_work)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < length; i++)
 		if (gsg_queue_wants(queue)) {
-			assert_true(put(0, put_count++, 0));
+			assert_true(put(0, put_count++, bytes));
 			count++;
 		}
 	while (other_work && atomic_load(&ran) < put_count)
@@ -281,16 +281,31 @@ static void test_vain(void **state)
 	assert_true(put(0, put_count++, 0));
 	gsg_queue_flush(queue);
 	for (unsigned i = 0; i < 50; i++)
-		run_of(20, true);
-	assert_true(run_of(20, true) > 0);
+		run_of(20, 0, true);
+	assert_true(run_of(20, 0, true) > 0);
 	assert_int_equal(queue->stats.rests, 0);
 	while (queue->stats.rests == 0) {
 		assert_true(runs++ < 2000);
-		run_of(20, false);
+		run_of(20, 0, false);
 	}
-	assert_int_equal(run_of(20, false), 0);
-	for (runs = 1; run_of(20, false) == 0; runs++)
+	assert_int_equal(run_of(20, 0, false), 0);
+	for (runs = 1; run_of(20, 0, false) == 0; runs++)
 		assert_true(runs < 100);
+	assert_int_equal(wrong, 0);
+}
+
+/* To wait for room is to wait for the thread: most of this run is spent so, little in the flush. */
+static void test_vain_full(void **state)
+{
+	(void)state;
+	atomic_store(&naps, 4);
+	assert_true(put(0, put_count++, 0));
+	gsg_queue_flush(queue);
+	for (unsigned runs = 0; queue->stats.rests == 0; runs++) {
+		assert_true(runs < 30);
+		run_of(4 * RING_BYTES / LARGEST, LARGEST, false);
+	}
+	assert_true(queue->stats.full > 0);
 	assert_int_equal(wrong, 0);
 }
 
@@ -440,7 +455,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
-		cmocka_unit_test_setup(test_vain, start_patient),
+		cmocka_unit_test_setup(test_vain, start_patient), cmocka_unit_test_setup(test_vain_full, start_patient),
 		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
 		cmocka_unit_test_setup(test_full_before_the_end, start),
 		cmocka_unit_test_setup(test_close_waits, start),
