@@ -314,7 +314,8 @@ bool gs_put_start(void)
 	options.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000);
 	options.settle = gs_graph_settle;
 	options.hold_ns = HOLD_NS;
-	options.patience = gs_conf.graph == GS_GRAPH_AUTO ? PATIENCE_GRAPHS : PATIENCE;
+	if (gs_conf.submit_deadline_us != 0)
+		options.patience = gs_conf.graph == GS_GRAPH_AUTO ? PATIENCE_GRAPHS : PATIENCE;
 	graphs = gs_graph_start(options.late_ticks != 0 ? options.late_ticks : ticks_of(HOLD_LATE_NS), ticks_of(HOLD_NS));
 #ifdef GSB_DEBUG
 	options.eager = true;
