@@ -1,4 +1,4 @@
-/* The program `language` of launch_bound: a language model in C, with random weights, makes one token at a time.
+/* The program `language` of launch_bound: a decoder of tokens in C, with random weights, makes one token at a time.
  * Products of matrices are made by cuBLAS, the rest by kernels; the token is chosen on the device, and the next one
  * begins with it. A step is a token. The result is every token with its logit; the host makes the same way with double
  * precision, and asks whether each choice was right. */
