@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "graph/cost.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/futex.h"
@@ -26,7 +27,6 @@
 #define PASS_LEAST 64u
 #define PASS_MOST 4096u
 #define ALONE_SAMPLE 16u /* one record in so many is timed */
-#define ALONE_WEIGHT 8u
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
 #define LATE_LEAST 16u /* late records that may be chance, */
@@ -138,26 +138,16 @@ static void fetch(const struct gsg_queue *queue, uint64_t position)
 		__builtin_prefetch(record + 64 * line);
 }
 
-static void note_alone(struct gsg_queue *queue, uint64_t spent_ns)
-{
-	uint64_t mean_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
-
-	if (mean_ns == 0)
-		mean_ns = spent_ns;
-	if (spent_ns > 4 * mean_ns)
-		spent_ns = 4 * mean_ns; /* it lost the processor */
-	mean_ns = mean_ns - mean_ns / ALONE_WEIGHT + spent_ns / ALONE_WEIGHT;
-	atomic_store_explicit(&queue->alone_ns, mean_ns != 0 ? mean_ns : 1, memory_order_relaxed);
-}
-
 /* One that was neither held nor made together with others tells how long it takes. */
 static uint64_t run_record(struct gsg_queue *queue, const struct gsg_record *record, uint64_t position, bool timed)
 {
+	uint64_t mean_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
 	uint64_t start_ns = timed ? gsb_os_now_ns() : 0;
 	uint64_t held = queue->run(queue->user, record, position);
 
 	if (timed && held == GSG_NONE_HELD)
-		note_alone(queue, gsb_os_now_ns() - start_ns);
+		atomic_store_explicit(&queue->alone_ns, gsg_cost_mean(mean_ns, gsb_os_now_ns() - start_ns),
+				      memory_order_relaxed);
 	return held;
 }
 
@@ -396,7 +386,7 @@ static void judge_gain(struct gsg_queue *queue, uint32_t length, uint64_t waited
 	uint64_t alone_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
 	uint32_t pass = 2 * peek(&queue->pass_next);
 
-	if (queue->options.patience == 0 || 4 * waited_ns <= 3 * length * alone_ns || alone_ns == 0) {
+	if (queue->options.patience == 0 || 4 * waited_ns <= 3 * alone_ns * length || alone_ns == 0) {
 		poke(&queue->vain_runs, 0);
 		return;
 	}

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "graph/cost.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/os.h"
@@ -16,7 +17,6 @@
 #define REPLAYS_GOOD 64u
 #define CHECK_NS 30u	 /* what it costs to compare a launch with a trace */
 #define TIMED_ALL 16u	 /* launches that are all timed; then one in so many is */
-#define TIMED_WEIGHT 8u
 #define STREAK_LONG 512u
 #define GAP_WEIGHT 32u
 #define GAP_MOST 16u
@@ -59,15 +59,8 @@ void gsg_replay_init(struct gsg_replay *replay, const struct gsg_graph_ops *ops,
 
 static void note_time(struct gsg_replay *replay, uint64_t spent_ns)
 {
-	uint64_t most_ns = 4 * replay->plain_ns;
-
 	replay->plain_timed++;
-	if (replay->plain_timed == 1)
-		replay->plain_ns = spent_ns;
-	else if (replay->plain_timed > TIMED_ALL && spent_ns > most_ns)
-		spent_ns = most_ns; /* it had to wait for the device, or for the processor */
-	replay->plain_ns += spent_ns / TIMED_WEIGHT;
-	replay->plain_ns -= replay->plain_ns / TIMED_WEIGHT;
+	replay->plain_ns = gsg_cost_mean(replay->plain_ns, spent_ns);
 }
 
 static void launch_plain(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch,

@@ -38,9 +38,9 @@ CUresult gs_on_cuGetProcAddress_v2(struct gs_call *call, PFN_cuGetProcAddress_v1
 	return result;
 }
 
-/* Private tables. Who asks for one of these submits no work through it; who asks for others may submit work that nobody
- * sees (H1). The first eight bytes of the identifiers, as seen on a driver 580. scripts/gpu-check's rows "counts" hold the
- * kernels that the device ran against those that were launched. */
+/* Private tables. Who asks for one of these was not seen to submit work through it; who asks for others may submit work that
+ * nobody sees (H1). The first eight bytes of the identifiers, as seen on a driver 580. scripts/gpu-check's rows "counts" hold
+ * the kernels that the device ran, though not its copies and memsets, against those that were launched. */
 static const unsigned char harmless_tables[][8] = {
     /* The runtime of CUDA 13.0: work still passes the public functions. */
     {0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e},

@@ -22,6 +22,7 @@ loader = importlib.machinery.SourceFileLoader("gpu_check", GPU_CHECK)
 gpu_check = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
 loader.exec_module(gpu_check)
 
+import cases
 from gpucheck import machine, rows
 from gpucheck.snapshot import Snapshot
 
@@ -249,19 +250,5 @@ TESTS = [
 ]
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        name = test.__name__.replace("_", " ")
-        try:
-            remark = test()
-            print(f"ok {number} - {name}" + (f" # {remark}" if remark else ""))
-        except Exception as failure:
-            failed += 1
-            print(f"not ok {number} - {name}\n# {type(failure).__name__}: {failure}")
-    return int(failed > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(TESTS))

@@ -12,6 +12,7 @@ BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests", "gpu"))
 
+import cases
 from gpucheck import launch_bound_rows, machine, rows
 
 # Prints like launch_bound; $setting is empty without gpushim.
@@ -151,19 +152,5 @@ TESTS = [
 ]
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        name = test.__name__.replace("_", " ")
-        try:
-            remark = test()
-            print(f"ok {number} - {name}" + (f" # {remark}" if remark else ""))
-        except Exception as failure:
-            failed += 1
-            print(f"not ok {number} - {name}\n# {type(failure).__name__}: {failure}")
-    return int(failed > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(TESTS))

@@ -9,6 +9,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests", "gpu"))
 
+import cases
 from gpucheck import machine, replay_rows, rows
 
 TOLD = {
@@ -174,19 +175,5 @@ TESTS = [
 ]
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        name = test.__name__.replace("_", " ")
-        try:
-            test()
-            print(f"ok {number} - {name}")
-        except Exception as failure:
-            failed += 1
-            print(f"not ok {number} - {name}\n# {type(failure).__name__}: {failure}")
-    return int(failed > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(TESTS))
