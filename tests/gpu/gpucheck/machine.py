@@ -190,12 +190,16 @@ class Turns:
 
 
 class Sampler:
-    """Memory in use on device 0, by NVML: another process's view of it."""
+    """Memory in use on the first device that programs see, by NVML: another process's view of it. Of several in
+    CUDA_VISIBLE_DEVICES the first counts; the driver and NVML number them alike with CUDA_DEVICE_ORDER=PCI_BUS_ID."""
 
     def __init__(self):
         self.nvml = ctypes.CDLL("libnvidia-ml.so.1")
         self.device = ctypes.c_void_p()
-        if self.nvml.nvmlInit_v2() or self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.device)):
+        first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+        if not first.isdigit():
+            raise OSError(f"CUDA_VISIBLE_DEVICES={first}: of devices only numbers are known here")
+        if self.nvml.nvmlInit_v2() or self.nvml.nvmlDeviceGetHandleByIndex_v2(int(first), ctypes.byref(self.device)):
             raise OSError("NVML does not start")
 
     def used_bytes(self):
