@@ -112,8 +112,9 @@ static CUresult ask(CUfunction function, bool is_kernel, uint32_t index, size_t 
 			 : gs_driver.cuFuncGetParamInfo(function, index, ret_offset, ret_size);
 }
 
-/* The driver refuses a handle of the other kind, and a parameter that the kernel does not have. Where it refuses the first
- * one of either kind, the kernel may have none, or the handle may be something else. */
+/* The driver refuses a handle of the other kind, and a parameter that the kernel does not have: that with INVALID_VALUE, and
+ * after any other error nobody knows whether more would have followed. Where it refuses the first one of either kind, the kernel
+ * may have none, or the handle may be something else. */
 static const struct gs_params *learn(CUfunction function)
 {
 	union {
@@ -123,9 +124,10 @@ static const struct gs_params *learn(CUfunction function)
 	const struct gs_params *params = &none;
 	size_t offset, size;
 	bool is_kernel = ask(function, false, 0, &offset, &size) != CUDA_SUCCESS;
+	CUresult result;
 	uint32_t count;
 
-	while (ask(function, is_kernel, found.params.count, &offset, &size) == CUDA_SUCCESS) {
+	while ((result = ask(function, is_kernel, found.params.count, &offset, &size)) == CUDA_SUCCESS) {
 		count = found.params.count;
 		if (count == GS_PARAMS_LIMIT || offset + size > GS_PARAMS_BYTES_LIMIT)
 			return NULL;
@@ -135,6 +137,8 @@ static const struct gs_params *learn(CUfunction function)
 			found.params.size_bytes = (uint32_t)(offset + size);
 		found.params.count++;
 	}
+	if (found.params.count != 0 && result != CUDA_ERROR_INVALID_VALUE)
+		return NULL;
 	gsb_lock_acquire(&lock);
 	if (found.params.count != 0)
 		params = intern(&found.params);

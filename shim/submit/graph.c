@@ -52,7 +52,7 @@ static int graph_make(void *user, const struct gsg_launch *first, void **ret_gra
 	CUgraph graph;
 
 	(void)user;
-	if (!gs_make_enter(first->shape.context_id, first->context) || may_be_green(first->shape.stream) ||
+	if (gs_make_enter(first->shape.context_id, first->context) != CUDA_SUCCESS || may_be_green(first->shape.stream) ||
 	    gs_driver.cuGraphCreate(&graph, 0) != CUDA_SUCCESS)
 		return GS_E_DRIVER;
 	*ret_graph = graph;
@@ -165,7 +165,7 @@ static int node_patch(void *user, void *exec, void *node, const struct gsg_launc
 static int exec_launch(void *user, void *exec, const struct gsg_launch *first)
 {
 	(void)user;
-	return gs_make_enter(first->shape.context_id, first->context) &&
+	return gs_make_enter(first->shape.context_id, first->context) == CUDA_SUCCESS &&
 			       gs_driver.cuGraphLaunch(exec, first->shape.stream) == CUDA_SUCCESS
 		       ? GS_OK
 		       : GS_E_DRIVER;

@@ -266,9 +266,10 @@ CUresult gs_put_launch_make(const struct gsg_record *head)
 		.numAttrs = shape->attribute_bytes / sizeof(CUlaunchAttribute),
 	};
 	void *params[GS_PARAMS_LIMIT];
+	CUresult entered = gs_make_enter(shape->context_id, record->context);
 
-	if (!gs_make_enter(shape->context_id, record->context))
-		return CUDA_ERROR_INVALID_CONTEXT;
+	if (entered != CUDA_SUCCESS)
+		return entered;
 	if (config.numAttrs != 0)
 		config.attrs = (CUlaunchAttribute *)((uintptr_t)gsg_launch_attributes(record));
 	if (layout == NULL)

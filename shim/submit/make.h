@@ -2,13 +2,13 @@
 #ifndef GS_SUBMIT_MAKE_H
 #define GS_SUBMIT_MAKE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "graph/launch.h"
+#include "shim/api/cuda.h"
 
 /* The thread's context is this one from now on. */
-bool gs_make_enter(uint64_t context_id, void *context);
+CUresult gs_make_enter(uint64_t context_id, void *context);
 
 /* An error is kept for the program's next call (gs_submit_failed). */
 void gs_make_launch(const struct gsg_launch *launch);

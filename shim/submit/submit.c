@@ -223,16 +223,16 @@ void gs_submit_attribute_set(const struct gs_attribute *attribute, int value)
 
 /* --- the queue's thread -------------------------------------------------------------------------------------------- */
 
-bool gs_make_enter(uint64_t context_id, void *context)
+CUresult gs_make_enter(uint64_t context_id, void *context)
 {
 	static uint64_t current_id; /* of the queue's thread, which alone comes here */
+	CUresult result = CUDA_SUCCESS;
 
-	if (context_id == current_id)
-		return true;
-	if (gs_driver.cuCtxSetCurrent(context) != CUDA_SUCCESS)
-		return false;
-	current_id = context_id;
-	return true;
+	if (context_id != current_id)
+		result = gs_driver.cuCtxSetCurrent(context);
+	if (result == CUDA_SUCCESS)
+		current_id = context_id;
+	return result;
 }
 
 static void make(CUresult (*how)(const struct gsg_record *record), const struct gsg_record *record)

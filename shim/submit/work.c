@@ -153,9 +153,10 @@ CUresult gs_put_work_make(const struct gsg_record *head)
 {
 	const struct work_record *record = (const struct work_record *)head;
 	const struct gs_submit_work *work = &record->work;
+	CUresult entered = gs_make_enter(record->context_id, record->context);
 
-	if (!gs_make_enter(record->context_id, record->context))
-		return CUDA_ERROR_INVALID_CONTEXT;
+	if (entered != CUDA_SUCCESS)
+		return entered;
 	switch (work->kind) {
 	case GS_SUBMIT_COPY:
 		return gs_driver.cuMemcpyDtoDAsync_v2(work->copy.to, work->copy.from, work->copy.size_bytes, work->stream);

@@ -16,10 +16,12 @@
 #include "shim/core/device.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/host.h"
+#include "shim/submit/submit.h"
 #include "shim/watch/live.h"
 
 GS_EXPORT unsigned gpushim_check_walk(void);
 GS_EXPORT void gpushim_check_fences(void);
+GS_EXPORT void gpushim_check_graphs(void);
 GS_EXPORT unsigned gpushim_check_used(void);
 GS_EXPORT void gpushim_check_noted(size_t *ret_now, size_t *ret_ever);
 GS_EXPORT int gpushim_check_fault_arm(const char *point, unsigned passes, unsigned times);
@@ -110,6 +112,12 @@ void gpushim_check_fences(void)
 	for (unsigned i = 0; pinned != NULL && i < pinned->fence_count; i++)
 		count = fences_add(fences, count, pinned->fences[i].value);
 	gs_fences_check(fences, count);
+}
+
+/* Ends the graphs that were made of launches, so that those which are left are the program's. */
+void gpushim_check_graphs(void)
+{
+	gs_submit_drop_graphs();
 }
 
 static bool is_used(const struct gsa *allocator, const struct gsa_handle *handle)

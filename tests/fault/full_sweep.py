@@ -21,9 +21,11 @@ import threading
 import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+PUT_OFF = "graph:auto,graph_chunk:16,submit_deadline_us:0"
 WAYS = [(settings, "late") for settings in ("backend:vmm", "expandable_segments:False", "free_sync:never",
-                                            "backend:cudamalloc", "snapshot:off", "torch:serve", "backend:off")]
-WAYS += [("backend:vmm", policy) for policy in ("in-order", "random", "starve", "priority")]
+                                            "submit:thread,submit_deadline_us:0", PUT_OFF, "backend:cudamalloc",
+                                            "snapshot:off", "torch:serve", "torch:off", "backend:off")]
+WAYS += [("backend:vmm", policy) for policy in ("in-order", "random", "starve", "priority")] + [(PUT_OFF, "random")]
 # A scenario that leans on what a setting takes away cannot be the same as without the shim: of it only the other settings
 # are run. This one frees memory while a copy of it to the host is under way, and reads the copy after the free.
 LEANS_ON = {("rt_fault_memory", "copies"): "free_sync:never"}

@@ -161,10 +161,12 @@ static void sweep_close(const struct scenario *scenario)
 		__typeof__(gpushim_trim) *trim = sweep_need("gpushim_trim");
 		unsigned (*walk)(void) = sweep_need("gpushim_check_walk");
 		void (*fences)(void) = sweep_need("gpushim_check_fences");
+		void (*graphs)(void) = sweep_need("gpushim_check_graphs");
 		unsigned (*used)(void) = sweep_need("gpushim_check_used");
 		void (*noted)(size_t *, size_t *) = sweep_need("gpushim_check_noted");
 
 		walk();
+		graphs();
 		for (int i = 0; i < 4 * DEVICES; i++) /* each finds what the one before has asked about */
 			trim(i % DEVICES, 0);
 		walk();

@@ -12,6 +12,8 @@
  *                      of that function. That nothing is seen is right only for what the shim serves by itself, or
  *                      tries again once it has given memory back (out of memory).
  *   the shim's own     the program sees nothing, or is told "out of memory" by a call that may say so
+ *   what was put off   (submit:thread) a later call tells the error, unless it was lack of memory and there was some to
+ *                      give back
  * And always: the process ends well and in time, no work meets memory that is not its own, the walk of the allocator
  * passes, and what the driver holds once all is freed and given back is what it holds without the fault. If the program
  * sees nothing, then as many addresses as without the fault have been noted as live, or said to be missing.
@@ -146,6 +148,23 @@ static bool sweep_is_wait_of_free(const struct fault *fault, const struct outcom
 	       (strncmp(step->text, "cudaFree", 8) == 0 || strncmp(step->text, "cuMemFree", 9) == 0);
 }
 
+/* Made by the queue's thread: no entry of the shim is below it. */
+static bool sweep_is_put_off(const struct fault *fault, const struct outcome *run)
+{
+	static const char *const work[] = {"cuLaunchKernel", "cuMemcpyDtoDAsync", "cuMemset", "cuEventRecord", "cuStreamWaitEvent"};
+
+	for (size_t i = 0; fault->function != NULL && run->entry[0] == '\0' && !run->own && i < sizeof(work) / sizeof(work[0]); i++)
+		if (strncmp(fault->function, work[i], strlen(work[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Its thread could not make the context of what was put off its own. */
+static bool sweep_is_entering(const struct fault *fault, const struct outcome *run)
+{
+	return fault->function != NULL && run->entry[0] == '\0' && !run->own && strcmp(fault->function, "cuCtxSetCurrent") == 0;
+}
+
 /* Sharing memory takes calls of ours that have no twin in the driver's own way: the program is told which one failed,
  * or that the memory cannot be shared or mapped. A close does not fail. */
 static bool sweep_is_sharing(const struct fault *fault, const struct outcome *run, const struct step *step)
@@ -180,6 +199,11 @@ static const char *sweep_judge_role(const struct scenario *scenario, const struc
 		row = none;
 	if (own && row == NULL && unseen && fault->code != OUT_OF_MEMORY && !sweep_is_served(fault->function))
 		return "the error of the program's own call is lost";
+	if (unseen && fault->code != OUT_OF_MEMORY && sweep_is_put_off(fault, &sweep_runs[fault->role]))
+		return "the error of work that was put off is lost";
+	if (!unseen && step->code == fault->code &&
+	    (sweep_is_put_off(fault, &sweep_runs[fault->role]) || sweep_is_entering(fault, &sweep_runs[fault->role])))
+		row = none;
 	if (row == NULL && !own && fault->code == BROKEN && step->code == BROKEN)
 		return NULL;
 	if (row == NULL && !unseen && !(step->code == OUT_OF_MEMORY && sweep_may_lack_memory(step->text)) &&
@@ -244,7 +268,7 @@ static bool sweep_left_out(const char *function)
 static bool sweep_tells_of_work(const char *function)
 {
 	return strncmp(function, "cuLaunch", 8) == 0 || strncmp(function, "cuMemcpy", 8) == 0 ||
-	       strncmp(function, "cuMemset", 8) == 0 || strstr(function, "Synchronize") != NULL ||
+	       strncmp(function, "cuMemset", 8) == 0 || strncmp(function, "cuGraphLaunch", 13) == 0 || strstr(function, "Synchronize") != NULL ||
 	       strstr(function, "Query") != NULL;
 }
 
@@ -259,7 +283,8 @@ static unsigned sweep_codes(const char *function, int *codes)
 		codes[count++] = BROKEN;
 	if (!sweep_full)
 		return count;
-	codes[count++] = 1; /* INVALID_VALUE */
+	if (strstr(function, "GetParamInfo") == NULL) /* which says so that there are no more parameters */
+		codes[count++] = 1;		      /* INVALID_VALUE */
 	if (strncmp(function, "cuMem", 5) == 0 || strncmp(function, "cuDevice", 8) == 0) {
 		codes[count++] = 801; /* NOT_SUPPORTED */
 		codes[count++] = 800; /* NOT_PERMITTED */

@@ -25,11 +25,11 @@ static uintptr_t nodes[512]; /* of the graph that is built, or is there */
 static uint32_t node_count;
 static int graphs, execs;
 
-bool gs_make_enter(uint64_t context_id, void *context)
+CUresult gs_make_enter(uint64_t context_id, void *context)
 {
 	(void)context_id;
 	(void)context;
-	return true;
+	return CUDA_SUCCESS;
 }
 
 void gs_make_launch(const struct gsg_launch *launch)
