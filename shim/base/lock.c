@@ -12,10 +12,16 @@
 #include "shim/base/assert.h"
 #include "shim/base/futex.h"
 
-/* How often a lock that somebody holds is looked at before the kernel is asked to wait: some microseconds. Most are held
- * for less than a tenth of one; to sleep and be woken takes several. */
-#define LOOKS 64u
-#define PAUSES_MAX 8u
+/* How often a lock that somebody holds is looked at before the thread goes to sleep: some ten microseconds. Most are held
+ * for less than a tenth of one; to sleep and be woken takes several. The looks grow rare: where many wait, who has the lock
+ * and what it guards in its cache takes it several times before somebody else does. */
+#define LOOKS 24u
+#define PAUSES_MAX 64u
+
+/* Where many want a lock that is never held for long, a few sleep by the clock, which costs nobody else anything, before
+ * the kernel is asked for a barrier in all threads and who releases has to wake them. */
+#define NAPS 4u
+#define NAP_NS 20000u
 
 #ifdef GSB_DEBUG
 /* Number of locks of each rank that this thread holds. */
@@ -71,7 +77,8 @@ bool gsb_lock_none(void)
 
 static _Atomic bool sleepers_bar; /* the barrier is the sleeper's; does not change once threads meet */
 
-#define SLEEP_NS 100000000u /* at most, in case that a wake-up goes astray */
+/* At most, for a wake-up can go astray: one that somebody else is believed to be on the way to take. */
+#define SLEEP_NS 2000000u
 
 void gsb_lock_start(void)
 {
@@ -86,6 +93,7 @@ void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank)
 {
 	atomic_init(&lock->state, 0);
 	atomic_init(&lock->sleepers, 0);
+	atomic_init(&lock->waking, 0);
 	lock->rank = rank;
 }
 
@@ -113,17 +121,31 @@ static bool take_soon(struct gsb_lock *lock)
 	return false;
 }
 
+static bool take_after_naps(struct gsb_lock *lock)
+{
+	static const _Atomic uint32_t nobody_wakes;
+
+	for (unsigned nap = 0; nap < NAPS; nap++) {
+		gsb_futex_wait(&nobody_wakes, 0, NAP_NS);
+		if (take_soon(lock))
+			return true;
+	}
+	return false;
+}
+
 static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
 {
 	int saved_errno = errno;
 
-	if (take_soon(lock))
+	if (take_soon(lock) || take_after_naps(lock))
 		return;
 	atomic_fetch_add(&lock->sleepers, 1);
 	if (atomic_load_explicit(&sleepers_bar, memory_order_relaxed))
 		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	while (!take(lock))
+	while (!take(lock)) {
 		gsb_futex_wait(&lock->state, 1, SLEEP_NS);
+		atomic_store_explicit(&lock->waking, 0, memory_order_relaxed);
+	}
 	atomic_fetch_sub(&lock->sleepers, 1);
 	errno = saved_errno;
 }
@@ -143,6 +165,13 @@ bool gsb_lock_try(struct gsb_lock *lock)
 	return true;
 }
 
+/* One sleeper at a time: until it has run, who else takes and releases the lock need not ask the kernel again. */
+static __attribute__((noinline)) void wake_one(struct gsb_lock *lock)
+{
+	if (atomic_exchange_explicit(&lock->waking, 1, memory_order_relaxed) == 0)
+		gsb_futex_wake(&lock->state, 1);
+}
+
 void gsb_lock_release(struct gsb_lock *lock)
 {
 	note_released(lock);
@@ -153,11 +182,12 @@ void gsb_lock_release(struct gsb_lock *lock)
 		atomic_exchange(&lock->state, 0);
 	}
 	if (__builtin_expect(atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0, 0))
-		gsb_futex_wake(&lock->state, 1);
+		wake_one(lock);
 }
 
 void gsb_lock_reset(struct gsb_lock *lock)
 {
 	atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
 	atomic_store_explicit(&lock->sleepers, 0, memory_order_relaxed);
+	atomic_store_explicit(&lock->waking, 0, memory_order_relaxed);
 }

@@ -14,12 +14,13 @@
 struct gsb_lock {
 	_Atomic unsigned state;    /* 0 free, 1 held */
 	_Atomic unsigned sleepers; /* threads that the kernel is to wake */
+	_Atomic unsigned waking;   /* one of them was woken and has not run yet */
 	enum gsb_lock_rank rank; /* fixed at init */
 };
 
 #define GSB_LOCK_INIT(rank_name)                                                                                       \
 	{                                                                                                              \
-		.state = 0, .sleepers = 0, .rank = GSB_RANK_##rank_name                                                               \
+		.state = 0, .sleepers = 0, .waking = 0, .rank = GSB_RANK_##rank_name                                                               \
 	}
 
 /* Once, at start, with few threads: from then on the kernel may be asked for a barrier in all threads (membarrier), by who

@@ -4,8 +4,8 @@
  *   live      with 100, 1000, .. MOST (1000000) small blocks alive: one is freed, one is allocated, at random
  *   threads   1, 2, 4, .. MOST (16) threads, each with 100 blocks of 512 B to 1 MiB alive on a stream of its own
  *
- * Prints nanoseconds per operation: the least and the median of batches, for threads the mean of their medians. Where
- * the machine has fewer processors than threads a batch is interrupted; the least is then what to read. */
+ * Prints nanoseconds per operation: the least and the median of batches, for threads the mean of their medians, and how
+ * many times that of one thread it is. Where the machine has fewer processors than threads a batch is interrupted; the least is then what to read. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -133,6 +133,7 @@ static void *run(void *argument)
 static void measure_threads(unsigned most)
 {
 	static struct worker workers[THREADS_MAX];
+	double one = 0;
 
 	for (unsigned count = 1; count <= most && count <= THREADS_MAX; count *= 2) {
 		pthread_barrier_t start;
@@ -151,7 +152,10 @@ static void measure_threads(unsigned most)
 				least = workers[i].holder.batch_ns[0];
 		}
 		pthread_barrier_destroy(&start);
-		printf("%8u threads: least %6.0f ns, median %6.0f ns an operation\n", count, least, medians);
+		if (count == 1)
+			one = medians;
+		printf("%8u threads: least %6.0f ns, median %6.0f ns an operation, %.2f of one thread\n", count, least,
+		       medians, medians / one);
 	}
 }
 
