@@ -10,6 +10,8 @@ int main(void)
 	NEED(cuEventCreate(&start, CU_EVENT_DEFAULT));
 	NEED(cuEventCreate(&middle, CU_EVENT_DEFAULT));
 	NEED(cuEventCreate(&end, CU_EVENT_DEFAULT));
+	rule_delay(NULL, 1);
+	NEED(cuCtxSynchronize());
 	NEED(cuEventRecord(start, NULL));
 	rule_delay(NULL, 1000);
 	NEED(cuEventRecord(middle, NULL));

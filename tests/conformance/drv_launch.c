@@ -26,6 +26,7 @@ int main(void)
 	CUkernel kernel;
 	CUmodule module;
 	const char *name = "";
+	int clusters;
 
 	rule_start();
 	function = rule_kernel("sim_fill");
@@ -41,7 +42,7 @@ int main(void)
 	NEED(cuMemcpyDtoH(out, a, sizeof(out)));
 	WANT(out[7], 6);
 	WANT(out[8], 4);
-	NEED(cuLibraryLoadData(&library, "simulated", NULL, NULL, 0, NULL, NULL, 0));
+	NEED(cuLibraryLoadData(&library, rule_image(), NULL, NULL, 0, NULL, NULL, 0));
 	NEED(cuLibraryGetKernel(&kernel, library, "sim_fill"));
 	NEED(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 	NEED(cuMemcpyDtoH(out, a, sizeof(out)));
@@ -50,6 +51,7 @@ int main(void)
 	NEED(cuKernelGetParamInfo(kernel, 1, &offset, &size));
 	WANT(offset, 8);
 	WANT(size, 4);
+	WANT(cuKernelGetParamInfo(kernel, 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 	NEED(cuFuncGetParamInfo(function, 2, &offset, &size));
 	WANT(offset, 16);
 	WANT(cuFuncGetParamInfo(function, 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
@@ -59,14 +61,17 @@ int main(void)
 	NEED(cuFuncGetModule(&module, function));
 	WANT(cuModuleGetFunction(&missing, module, "no_such_kernel"), CUDA_ERROR_NOT_FOUND);
 	WANT(cuLaunchKernel(function, 0, 1, 1, 32, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
-	config.gridDimX = 4;
-	config.attrs = &cluster;
-	config.numAttrs = 1;
-	NEED(cuLaunchKernelEx(&config, function, params, NULL));
-	cluster.value.clusterDim.x = 3;
-	WANT(cuLaunchKernelEx(&config, function, params, NULL) != CUDA_SUCCESS, 1);
-	cluster.value.clusterDim.x = 0;
-	WANT(cuLaunchKernelEx(&config, function, params, NULL) != CUDA_SUCCESS, 1);
+	NEED(cuDeviceGetAttribute(&clusters, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
+	if (clusters) {
+		config.gridDimX = 4;
+		config.attrs = &cluster;
+		config.numAttrs = 1;
+		NEED(cuLaunchKernelEx(&config, function, params, NULL));
+		cluster.value.clusterDim.x = 3;
+		WANT(cuLaunchKernelEx(&config, function, params, NULL) != CUDA_SUCCESS, 1);
+		cluster.value.clusterDim.x = 0;
+		WANT(cuLaunchKernelEx(&config, function, params, NULL) != CUDA_SUCCESS, 1);
+	}
 	WANT(cuLaunchKernel(function, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
 	WANT(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, params, extra), CUDA_ERROR_INVALID_VALUE);
 	return rule_broken;
