@@ -1,6 +1,7 @@
 /* See places.h. */
 #include "report/places.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@ enum rank { RANK_NONE, RANK_NATIVE_CUDA, RANK_NATIVE_CORE, RANK_NATIVE, RANK_PYT
 /* Longest list of template arguments that is shown: of a kernel they say what it does. */
 #define TEMPLATE_LONGEST 40
 #define KERNEL_TEMPLATE_LONGEST 120
+
+/* How the names of the functions begin that nvcc makes for launches of a kernel; then the kernel's comes, mangled, without its "_". */
+#define STUB "__device_stub__"
 
 struct gsr_places {
 	const struct gsr_model *model;
@@ -60,12 +64,75 @@ static enum rank rank_of(const struct gsr_model *model, uint64_t frame)
 					     : RANK_NATIVE;
 }
 
-/* Parents come first, so one pass in order sees each caller's result before it is needed. */
+/* "solve+0x1c", or "solve" where the distance is not known. */
+static const char *given_name(struct gsr_places *places, uint64_t frame, uint64_t *ret_distance)
+{
+	const char *name = gsr_string(places->model, GSR_CELL(places->model, frames, function, frame));
+	const char *plus = strrchr(name, '+');
+	size_t length = strlen(name);
+
+	if (plus != NULL && strncmp(plus, "+0x", 3) == 0 && plus[3] != '\0' &&
+	    strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3)) {
+		*ret_distance = strtoull(plus + 3, NULL, 16);
+		length = (size_t)(plus - name);
+	}
+	if (places->given[frame] == NULL)
+		places->given[frame] = strndup(name, length);
+	if (places->given[frame] == NULL)
+		abort();
+	return places->given[frame];
+}
+
+/* The module's name and, if it is known, the function's. */
+static const char *native_names(struct gsr_places *places, uint64_t frame, const char **ret_module,
+				uint64_t *ret_distance)
+{
+	const struct gsr_model *model = places->model;
+	uint64_t module = GSR_CELL(model, frames, module, frame);
+
+	*ret_module = base_name(gsr_module_path(model, frame));
+	if ((*ret_module)[0] == '\0')
+		*ret_module = "?";
+	*ret_distance = 0;
+	if (GSR_CELL(model, frames, function, frame) != 0)
+		return given_name(places, frame, ret_distance);
+	return module == 0
+		   ? NULL
+		   : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame), ret_distance);
+}
+
+/* What a program contains of the CUDA runtime: templates of its headers, the static runtime, what nvcc makes for a launch. */
+static bool is_runtime(const char *function)
+{
+	static const char *const prefixes[] = {"__cuda", STUB, "libcudart_static_", NULL};
+
+	return starts_with_any(function, prefixes) || (strncmp(function, "cuda", 4) == 0 && isupper((unsigned char)function[4]));
+}
+
+/* Whether the function is the host's side of the kernel that nvcc made the stub for: "layer" of "__device_stub__Z5layerPfPKff". */
+static bool is_kernel_of(const char *stub, const char *function)
+{
+	const char *mangled = stub + strlen(STUB) - 1;
+	char *plain;
+	bool same;
+
+	if (strncmp(stub, STUB, strlen(STUB)) != 0 || function == NULL)
+		return false;
+	plain = cplus_demangle(mangled, DMGL_AUTO);
+	same = strcmp(plain != NULL ? plain : mangled + 1, function) == 0;
+	free(plain);
+	return same;
+}
+
+/* Parents come first, so one pass in order sees each caller's result before it is needed. Names are only asked for where a native
+ * frame would be the line. */
 static void lines_find(struct gsr_places *places)
 {
 	const struct gsr_model *model = places->model;
 	size_t stacks = GSR_ROWS(model, stacks), frames = GSR_ROWS(model, frames);
 	unsigned char *frame_rank = malloc(frames + 1), *line_rank = malloc(stacks + 1);
+	const char *module, *function;
+	uint64_t distance;
 
 	places->line = calloc(stacks + 1, sizeof(*places->line));
 	if (frame_rank == NULL || line_rank == NULL || places->line == NULL)
@@ -74,9 +141,18 @@ static void lines_find(struct gsr_places *places)
 		frame_rank[frame] = (unsigned char)rank_of(model, frame);
 	line_rank[0] = RANK_NONE;
 	for (size_t stack = 1; stack < stacks; stack++) {
-		uint64_t parent = GSR_CELL(model, stacks, parent, stack), frame = GSR_CELL(model, stacks, frame, stack);
+		uint64_t parent = GSR_CELL(model, stacks, parent, stack), frame = GSR_CELL(model, stacks, frame, stack), caller;
 		bool own = frame != 0 && frame_rank[frame] >= line_rank[parent];
 
+		function = own && frame_rank[frame] == RANK_NATIVE ? native_names(places, frame, &module, &distance) : NULL;
+		if (function != NULL && is_runtime(function)) {
+			frame_rank[frame] = RANK_NATIVE_CUDA;
+			own = RANK_NATIVE_CUDA >= line_rank[parent];
+			caller = GSR_CELL(model, stacks, frame, parent);
+			if (line_rank[parent] == RANK_NATIVE && places->line[parent] == caller &&
+			    is_kernel_of(function, native_names(places, caller, &module, &distance)))
+				parent = GSR_CELL(model, stacks, parent, parent);
+		}
 		places->line[stack] = own ? (uint32_t)frame : places->line[parent];
 		line_rank[stack] = own ? frame_rank[frame] : line_rank[parent];
 	}
@@ -123,43 +199,6 @@ static const char *short_path(const struct gsr_model *model, const char *path)
 	if (length > 1 && strncmp(path, folder, length) == 0 && path[length] == '/')
 		return path + length + 1;
 	return package != NULL ? package + strlen("-packages/") : path;
-}
-
-/* "solve+0x1c", or "solve" where the distance is not known. */
-static const char *given_name(struct gsr_places *places, uint64_t frame, uint64_t *ret_distance)
-{
-	const char *name = gsr_string(places->model, GSR_CELL(places->model, frames, function, frame));
-	const char *plus = strrchr(name, '+');
-	size_t length = strlen(name);
-
-	if (plus != NULL && strncmp(plus, "+0x", 3) == 0 && plus[3] != '\0' &&
-	    strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3)) {
-		*ret_distance = strtoull(plus + 3, NULL, 16);
-		length = (size_t)(plus - name);
-	}
-	if (places->given[frame] == NULL)
-		places->given[frame] = strndup(name, length);
-	if (places->given[frame] == NULL)
-		abort();
-	return places->given[frame];
-}
-
-/* The module's name and, if it is known, the function's. */
-static const char *native_names(struct gsr_places *places, uint64_t frame, const char **ret_module,
-				uint64_t *ret_distance)
-{
-	const struct gsr_model *model = places->model;
-	uint64_t module = GSR_CELL(model, frames, module, frame);
-
-	*ret_module = base_name(gsr_module_path(model, frame));
-	if ((*ret_module)[0] == '\0')
-		*ret_module = "?";
-	*ret_distance = 0;
-	if (GSR_CELL(model, frames, function, frame) != 0)
-		return given_name(places, frame, ret_distance);
-	return module == 0
-		   ? NULL
-		   : gsr_symbols_find(places->symbols, module, GSR_CELL(model, frames, offset, frame), ret_distance);
 }
 
 void gsr_frame_names(struct gsr_places *places, uint64_t frame, const char **ret_file, const char **ret_function)

@@ -1,7 +1,8 @@
 /* Where something happened, in words: frames as text, and the one frame of a stack that a reader wants to see first.
  *
  * That *line* is the innermost Python frame of the program's own code; else the innermost Python frame; else the
- * innermost native frame outside CUDA, the C library and PyTorch's core; else the innermost one. */
+ * innermost native frame outside CUDA, the C library and PyTorch's core, and also what a program contains of the CUDA runtime
+ * does not count there; else the innermost one. */
 #ifndef GSR_PLACES_H
 #define GSR_PLACES_H
 

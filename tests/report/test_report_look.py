@@ -41,38 +41,43 @@ tap.ok("Out of memory" not in out and "of use" not in out, "nothing is said wher
 tap.equal(json.loads(tap.report("summary", "--json", tap.snapshot("torch", 32))[1])["out_of_memory"], None, "nor as JSON")
 
 
-def deep(snapshot):
-    """One tensor more, by autograd's thread: the frames of an operation, in modules that are nowhere."""
-    strings, modules, frames, stacks = (snapshot[key] for key in ("strings", "modules", "frames", "stacks"))
-    native, python = (frames["kind_names"].index(kind) for kind in ("native", "python"))
-    stack = 2
-
-    def add(table, **values):
-        for key in table:
-            if not key.endswith("_names"):
-                table[key].append(values.get(key, 0))
-        return len(next(table[key] for key in values)) - 1
-
-    def string(text):
-        strings.append(text)
-        return len(strings) - 1
-
-    def frame(**values):
-        nonlocal stack
-        stack = add(stacks, parent=stack, frame=add(frames, **{"offset": "0", **values}))
-
-    frame(kind=python, function=string("backward"), file=string("<autograd>"))
-    for path, offset in (("/x/libtorch_python.so", "11"), ("/x/libtorch_cpu.so", "22"), ("/x/libc10.so", "33"),
-                         ("/x/libother.so", "44"), ("/x/libc10_cuda.so", "55"), ("/x/libc10_cuda.so", "66")):
-        module = add(modules, path=string(path), base="0", start="0", end="1000")
-        frame(kind=native, module=module, offset=offset)
-    tid = snapshot["meta"]["pid"] + 7
-    snapshot["threads"].append({"tid": tid, "name": "pt_autograd_0"})
-    live = snapshot["live"]
-    add(live, **{"class": live["class_names"].index("tensor"), "address": "7fff00000000", "size_bytes": 1 << 30,
-                 "stack": stack, "thread": tid, "owner": "0"})
+def add(table, **values):
+    for key in table:
+        if not key.endswith("_names"):
+            table[key].append(values.get(key, 0))
+    return len(next(table[key] for key in values)) - 1
 
 
+def tensor_by(stack, *trail):
+    """One tensor more, by autograd's thread, below a stack: its frames, outermost first, are those given."""
+
+    def change(snapshot):
+        strings, modules, frames, stacks, live = (snapshot[key] for key in ("strings", "modules", "frames", "stacks", "live"))
+        below = stack
+
+        def string(text):
+            strings.append(text)
+            return len(strings) - 1
+
+        for values in trail:
+            row = {"offset": "0", "kind": frames["kind_names"].index("python" if "file" in values else "native")}
+            row.update((key, string(text)) for key, text in values.items() if key in ("file", "function"))
+            if "path" in values:
+                row.update(module=add(modules, path=string(values["path"]), base="0", start="0", end="1000"),
+                           offset=values.get("offset", "0"))
+            below = add(stacks, parent=below, frame=add(frames, **row))
+        tid = snapshot["meta"]["pid"] + 7
+        snapshot["threads"].append({"tid": tid, "name": "pt_autograd_0"})
+        add(live, **{"class": live["class_names"].index("tensor"), "address": "7fff00000000", "size_bytes": 1 << 30,
+                     "stack": below, "thread": tid, "owner": "0"})
+
+    return change
+
+
+deep = tensor_by(2, {"function": "backward", "file": "<autograd>"},
+                 *({"path": path, "offset": offset} for path, offset in (
+                     ("/x/libtorch_python.so", "11"), ("/x/libtorch_cpu.so", "22"), ("/x/libc10.so", "33"),
+                     ("/x/libother.so", "44"), ("/x/libc10_cuda.so", "55"), ("/x/libc10_cuda.so", "66"))))
 name = changed("deep.json", deep)
 lines = [line.strip() for line in tap.report("top", "-g", "stack", "-n", "1", name)[1].splitlines()]
 at = next(number for number, line in enumerate(lines) if line.endswith("net/model.py:41 in forward"))
@@ -84,5 +89,18 @@ rows = json.loads(tap.report("top", "-g", "stack", "-n", "1", "--json", name)[1]
 tap.equal((len(rows[0]["stack"]), rows[0]["thread"]), (9, "pt_autograd_0"), "JSON has all frames")
 row = json.loads(tap.report("top", "-g", "category", "--json", name)[1])["rows"][0]
 tap.equal((row["name"], row["live_bytes"]), ("gradients", 1 << 30), "what it is for")
+
+# What a program contains of the CUDA runtime is not the line.
+STEP = {"path": "/x/train", "function": "train_step+0x12"}
+for number, (wanted, *trail) in enumerate((
+        ("train_step+0x12 in train", "cudaMalloc<float>+0x23"),
+        ("train_step+0x12 in train", "cudaMallocAsync+0x5", "libcudart_static_1f00+0x9"),
+        ("train_step+0x12 in train", "layer+0x1f", "__device_stub__Z5layerPfPKff+0xc0", "__cudaLaunchKernel_helper+0x4e"),
+        ("train_step+0x12 in train", "__device_stub__Z5layerPfPKff+0xc0"),
+        ("train_step+0x12 in train", "plain+0x1f", "__device_stub__plain+0xc0"),
+        ("run_layer+0x1f in train", "run_layer+0x1f", "__device_stub__Z5layerPfPKff+0xc0"),
+        ("cudamalloc_checked+0x9 in train", "cudamalloc_checked+0x9", "cudaMalloc<float>+0x23"))):
+    name = changed("runtime%d.json" % number, tensor_by(0, STEP, *({"path": "/x/train", "function": text} for text in trail)))
+    tap.equal(json.loads(tap.report("top", "-n", "1", "--json", name)[1])["rows"][0]["name"], wanted, "the line of " + " > ".join(trail))
 
 tap.done()
