@@ -1,5 +1,5 @@
-/* Text for Prometheus' textfile collector: no timestamps, each series once. The label UUID is that of DCGM's exporter, so that both
- * can be joined. */
+/* Text for Prometheus' textfile collector: no timestamps, each series once. UUID, modelName and hostname are labels of DCGM's exporter
+ * with the same values, so that both can be joined by UUID; gpu is the number that the program knows the device by. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +23,13 @@ static void label_print(const char *text)
 	}
 }
 
+static void text_label_print(const char *name, const char *text)
+{
+	printf(",%s=\"", name);
+	label_print(text);
+	putchar('"');
+}
+
 /* pid and rank; the braces stay open. */
 static void series_begin(const struct gsr_model *model, const char *name)
 {
@@ -37,9 +44,11 @@ static void series_begin(const struct gsr_model *model, const char *name)
 static void device_series(const struct gsr_model *model, const char *name, const cJSON *device, double value)
 {
 	series_begin(model, name);
-	printf(",gpu=\"%llu\",UUID=\"", (unsigned long long)gsr_count(device, GS_KEY(devices, ordinal)));
-	label_print(gsr_text(device, GS_KEY(devices, uuid)));
-	printf("\"} %.0f\n", value);
+	printf(",gpu=\"%llu\"", (unsigned long long)gsr_count(device, GS_KEY(devices, ordinal)));
+	text_label_print("UUID", gsr_text(device, GS_KEY(devices, uuid)));
+	text_label_print("modelName", gsr_text(device, GS_KEY(devices, name)));
+	text_label_print("hostname", gsr_text(model->meta, GS_KEY(meta, hostname)));
+	printf("} %.0f\n", value);
 }
 
 static void gauges_print(const struct gsr_model *model)
@@ -109,12 +118,11 @@ static void waits_print(const struct gsr_model *model, const char *name, const c
 				host_ns += GSR_CELL(model, waits, host_ns, i);
 			}
 		series_begin(model, name);
-		fputs(",api=\"", stdout);
-		label_print(gsr_string(model, function));
+		text_label_print("api", gsr_string(model, function));
 		if (seconds)
-			printf("\"} %.9f\n", (double)host_ns / 1e9);
+			printf("} %.9f\n", (double)host_ns / 1e9);
 		else
-			printf("\"} %llu\n", (unsigned long long)calls);
+			printf("} %llu\n", (unsigned long long)calls);
 	}
 }
 
@@ -126,13 +134,10 @@ int gsr_export_prometheus(const struct gsr_view *view, const struct gsr_options 
 	(void)options;
 	family_print("info", "gauge", "What the figures are of.");
 	series_begin(model, "info");
-	fputs(",version=\"", stdout);
-	label_print(gsr_text(model->meta, GS_KEY(meta, version)));
-	fputs("\",hostname=\"", stdout);
-	label_print(gsr_text(model->meta, GS_KEY(meta, hostname)));
-	fputs("\",reason=\"", stdout);
-	label_print(gsr_text(model->meta, GS_KEY(meta, reason)));
-	puts("\"} 1");
+	text_label_print("version", gsr_text(model->meta, GS_KEY(meta, version)));
+	text_label_print("hostname", gsr_text(model->meta, GS_KEY(meta, hostname)));
+	text_label_print("reason", gsr_text(model->meta, GS_KEY(meta, reason)));
+	puts("} 1");
 	family_print("start_time_seconds", "gauge", "When the process started, since 1970.");
 	series_begin(model, "start_time_seconds");
 	printf("} %.3f\n", (double)gsr_decimal(model->meta, GS_KEY(meta, start_wall_ns)) / 1e9);

@@ -253,9 +253,12 @@ for name in FILES:
         assert (found[1], found[2]) not in series, "a series given twice"
         assert families[found[1]] != "counter" or found[1].endswith("_total")
         series.add((found[1], found[2]))
-    uuids = {device["uuid"] for device in snapshot["devices"]}
-    tap.ok(text.endswith("\n") and all(any('UUID="%s"' % uuid in labels for _, labels in series) for uuid in uuids),
-           name + ": prometheus: each series once, by UUID", text[:400])
+    labels = {"gpushim_device_memory_total_bytes" + found for family, found in series if family == "gpushim_device_memory_total_bytes"}
+    meta = snapshot["meta"]
+    tap.equal(labels, {'gpushim_device_memory_total_bytes{pid="%d",rank="%s",gpu="%d",UUID="%s",modelName="%s",hostname="%s"}'
+                       % (meta["pid"], "" if meta["rank"] is None else meta["rank"], device["ordinal"], device["uuid"], device["name"], meta["hostname"])
+                       for device in snapshot["devices"]}, name + ": prometheus: each device once, labelled as DCGM's exporter does")
+    tap.ok(text.endswith("\n"), name + ": prometheus: the last line is whole", text[-100:])
 
 # Packed, as go tool pprof wants it by habit.
 tap.report("export", "pprof", "-o", "profile.pb.gz", torch)
