@@ -1,10 +1,12 @@
 /* Kernels of the simulated runtime: which host function stands for which kernel, and launches.
  *
  * Real programs register through __cudaRegisterFunction, as nvcc's start-up code does; C test programs may use
- * sim_cudart_register. The device code is one library, loaded at the first launch. */
+ * sim_cudart_register. The device code is one library, loaded at the first launch. Nothing here can run what nvcc compiled:
+ * a kernel of that kind does nothing, and the first one says so. */
 #include "tests/sim/cudart/rt.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@
 struct registered {
 	const void *host;
 	const char *name; /* owned */
+	bool compiled;	  /* by nvcc */
 	CUkernel kernel;  /* NULL until first needed */
 	CUfunction function;
 	struct registered *next;
@@ -36,17 +39,42 @@ static __thread unsigned configuration_count;
 
 __attribute__((visibility("default"))) void sim_cudart_register(const void *host, const char *name);
 
-void sim_cudart_register(const void *host, const char *name)
+static void register_host(const void *host, const char *name, bool compiled)
 {
 	struct registered *made = calloc(1, sizeof(*made));
 
 	if (!made || !(made->name = strdup(name)))
 		abort();
 	made->host = host;
+	made->compiled = compiled;
 	pthread_mutex_lock(&lock);
 	made->next = registry;
 	registry = made;
 	pthread_mutex_unlock(&lock);
+}
+
+void sim_cudart_register(const void *host, const char *name)
+{
+	register_host(host, name, false);
+}
+
+static void nothing_run(const struct sim_launch *launch)
+{
+	(void)launch;
+}
+
+/* Makes the driver know a compiled kernel. */
+static void kernel_stand_in(const char *name)
+{
+	static bool said;
+	sim_kernel_register_fn *kernel_register;
+
+	*(void **)&kernel_register = sim_find("sim_kernel_register");
+	if (kernel_register)
+		kernel_register(name, nothing_run, 0, NULL);
+	if (!said)
+		fprintf(stderr, "gpushim-sim: kernels that nvcc compiled do nothing on the simulated GPU\n");
+	said = true;
 }
 
 /* The kernel of a host function; NULL when it is none. */
@@ -65,6 +93,10 @@ static cudaError_t kernel_of(const void *host, struct registered **ret_found)
 			result = rt.cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0);
 		if (result == CUDA_SUCCESS)
 			result = rt.cuLibraryGetKernel(&found->kernel, library, found->name);
+		if (result == CUDA_ERROR_NOT_FOUND && found->compiled) {
+			kernel_stand_in(found->name);
+			result = rt.cuLibraryGetKernel(&found->kernel, library, found->name);
+		}
 		if (result == CUDA_SUCCESS && SIM_CUDART_MAJOR == 12)
 			result = rt.cuKernelGetFunction(&found->function, found->kernel);
 	}
@@ -261,7 +293,7 @@ RT_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *dev
 				      uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp)
 {
 	(void)handle, (void)device, (void)limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
-	sim_cudart_register(host, name);
+	register_host(host, name, true);
 }
 
 RT_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
