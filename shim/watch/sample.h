@@ -3,9 +3,8 @@
  *
  * Rarely enough that all of it costs the host no more than the setting device_time says, and never while a capture may be
  * open, under a profiler, or where the events might order work that is in no order without them: on a legacy stream once the
- * program has made a stream that waits for it. A kernel that is behind others in its queue is timed as it is; one
- * that finds the device idle begins when its launch has come through, so the host time of the launch is taken off. What
- * is shorter than recording an event takes cannot be told from that: such figures are too high.
+ * program has made a stream that waits for it. What the events themselves take is taken off; where a kernel finds the
+ * device idle, which begins when its launch has come through, also the host time of the launch.
  *
  * Any thread. */
 #ifndef GS_WATCH_SAMPLE_H

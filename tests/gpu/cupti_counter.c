@@ -3,8 +3,7 @@
  * itself: CUDA_INJECTION64_PATH=libcupti_counter.so.
  *
  * CUPTI_COUNTER_OUT names a folder; <pid>.json there gets an object from function name to calls, with the kernels as
- * "kernels". CUPTI_LIB may name
- * the libcupti to use: it must be the one that the program itself would load. The file is written by the library's
+ * "kernels" and what they took together as "kernels_ns". CUPTI_LIB may name the libcupti to use: it must be the one that the program itself would load. The file is written by the library's
  * destructor, which runs after the program's own exit handlers. */
 #include <cupti.h>
 #include <dlfcn.h>
@@ -16,7 +15,7 @@
 
 static _Atomic unsigned long calls[CUPTI_DRIVER_TRACE_CBID_SIZE + 256];
 static _Atomic(const char *) names[CUPTI_DRIVER_TRACE_CBID_SIZE + 256];
-static _Atomic unsigned long kernels;
+static _Atomic unsigned long kernels, kernels_ns;
 static bool started;
 static void *cupti;
 
@@ -53,8 +52,12 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 	(void)stream;
 	(void)bytes;
 	while (next(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
-		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+			const CUpti_ActivityKernel4 *kernel = (const CUpti_ActivityKernel4 *)record; /* later ones begin alike */
+
 			atomic_fetch_add(&kernels, 1);
+			atomic_fetch_add(&kernels_ns, kernel->end - kernel->start);
+		}
 	free(buffer);
 }
 
@@ -82,7 +85,7 @@ static void write_counts(void)
 		fprintf(file, "%s\n\"%s\": %lu", comma, names[i], calls[i]);
 		comma = ",";
 	}
-	fprintf(file, "%s\n\"kernels\": %lu", comma, kernels);
+	fprintf(file, "%s\n\"kernels\": %lu,\n\"kernels_ns\": %lu", comma, kernels, kernels_ns);
 	fputs("\n}\n", file);
 	fclose(file);
 }

@@ -26,7 +26,7 @@ gpu_bound_sim := $(addprefix $(GPU)/sim/,$(addsuffix .o,bound_sim launch_bound $
 gpu_bound_h   := $(addprefix tests/gpu/,bound_sim.h launch_bound.h check.h load.h) tests/sim/sim.h
 
 gpu_bin   := procaddr launch_bound_sim $(addprefix compat/,$(gpu_compat_drv) $(gpu_compat_rt)) \
-             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray launch_bound loops $(addprefix compat/,$(gpu_compat_cu))) \
+             $(if $(NVCC),vec_static vec_shared vec_ptds cublas_gemm drv_api overhead stray event_pairs launch_bound loops $(addprefix compat/,$(gpu_compat_cu))) \
              $(if $(gpu_cupti),libcupti_counter.so)
 
 .PHONY: gpu
@@ -48,6 +48,10 @@ $(GPU)/vec_static $(GPU)/vec_shared $(GPU)/vec_ptds: tests/gpu/vec.cu tests/gpu/
 $(GPU)/cublas_gemm: tests/gpu/cublas_gemm.cu tests/gpu/check.h $(GPU)/.made
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< -ldl
+
+$(GPU)/event_pairs: tests/gpu/event_pairs.cu tests/gpu/check.h $(GPU)/.made
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVFLAGS) -cudart static -I. -o $@ $< $(gpu_stubs)
 
 $(GPU)/loops: tests/gpu/loops.cu tests/gpu/check.h tests/gpu/load.h tests/gpu/turns.h $(GPU)/.made
 	$(call say,NVCC,$@)

@@ -328,7 +328,8 @@ def add(totals, calls):
     return totals
 
 
-def counts_by_cupti(check, command, environment, shim=False):
+def totals_by_cupti(check, command, environment, shim=False):
+    """What libcupti_counter.so counted in all processes of the command."""
     run = check.run(
         command,
         shim=shim,
@@ -346,6 +347,11 @@ def counts_by_cupti(check, command, environment, shim=False):
             add(totals, json.load(file))
     if not counted(totals):
         raise Failed(f"CUPTI counted nothing\n{run.output}")
+    return totals
+
+
+def counts_by_cupti(check, command, environment, shim=False):
+    totals = totals_by_cupti(check, command, environment, shim)
     return counted(totals), totals.get("kernels", 0)
 
 

@@ -7,7 +7,7 @@ import os
 
 from gpucheck import machine
 from gpucheck.machine import Failed
-from gpucheck.rows import row
+from gpucheck.rows import row, totals_by_cupti
 from gpucheck.snapshot import Snapshot
 
 WITHIN = 0.10
@@ -26,6 +26,28 @@ def main_loop(run):
     steps = [step for step in snapshot.table("steps") if step["loop"] == number][-150:]
     middle = lambda key: sorted(step[key] for step in steps)[len(steps) // 2]
     return loop["steps"], middle("launches"), middle("device_ns") / 1000, middle("wall_ns") / 1000
+
+
+QUEUED_SHARE, IDLE_SHARE = 1.3, 0.7  # of shim/watch/sample.c
+SHARE_WITHIN = 0.2  # some 0.6 us
+
+
+@row("event-pairs", 15, alone=True)
+def event_pairs(check):
+    """What two events add to the kernel between them, as shares of what lies between two with nothing in between; how long the
+    kernels took is CUPTI's figure."""
+    texts, wrong = [], False
+    for microseconds in ("12", "30"):
+        command = [machine.built("gpu", "event_pairs"), microseconds]
+        empty, idle, queued = map(float, check.run(command, shim=False).lines("ns ")[0].split()[1:])
+        totals = totals_by_cupti(check, command, machine.libraries_found())
+        kernel = totals["kernels_ns"] / totals["kernels"]
+        shares = (queued - kernel) / empty, (idle - kernel) / empty
+        wrong |= abs(shares[0] - QUEUED_SHARE) > SHARE_WITHIN or abs(shares[1] - IDLE_SHARE) > SHARE_WITHIN
+        texts.append(f"kernels of {kernel:.0f} ns: empty {empty:.0f} ns, queued {shares[0]:.2f} of it, idle {shares[1]:.2f}")
+    if wrong:
+        raise Failed(f"not {QUEUED_SHARE} and {IDLE_SHARE} within {SHARE_WITHIN}\n" + "\n".join(texts))
+    return "\n".join(texts)
 
 
 @row("steps-found", 120, alone=True)
