@@ -1,4 +1,4 @@
-# gpushim: one non-recursive Makefile. `make help` lists the targets; README.md says what each is for.
+# gpushim: one non-recursive Makefile. `make help` lists the targets.
 #
 # Sources are found by folder, so a new file needs no line here. Two object trees: build/obj (what ships) and
 # build/check (assertions and fault points on, for tests). BUILD=asan|ubsan|both|tsan puts a third one beside them.
