@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cuda_runtime_api.h>
 
@@ -114,6 +115,12 @@ __attribute__((noinline)) static void train_step(unsigned step)
 	}
 }
 
+/* What the host does between two steps, while the device has nothing to do. */
+static void next_batch_prepare(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+}
+
 /* A blocking copy of four bytes each step: the wait that a report should point at. */
 __attribute__((noinline)) static uint32_t read_loss(void)
 {
@@ -149,6 +156,7 @@ int main(void)
 	for (unsigned step = 0; step < STEPS; step++) {
 		train_step(step);
 		wrong += read_loss() != step + 1;
+		next_batch_prepare();
 	}
 	wrong += count_wrong();
 	CHECK(cudaFreeHost(host));

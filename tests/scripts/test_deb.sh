@@ -22,6 +22,10 @@ is 'all of it belongs to root' "$(dpkg-deb --contents "$package" | awk '$2 != "r
 is 'and nobody else may write there' "$(dpkg-deb --contents "$package" | awk '$1 !~ /^l/ && $1 ~ /^.....w|^........w/')" ''
 is 'no folder that is not for packages' \
 	"$(dpkg-deb --contents "$package" | awk '{ print $6 }' | grep -vE '^\./(usr/((bin|include|lib|share)/.*)?)?$')" ''
+for file in share/bash-completion/completions/gpushim-report share/zsh/vendor-completions/_gpushim-report \
+	share/fish/vendor_completions.d/gpushim-report.fish share/man/man1/gpushim-report.1.gz share/man/man3/gpushim.3.gz; do
+	like "$file, where Debian looks for it" "$(dpkg-deb --contents "$package" | awk '{ print $6 }')" "\./usr/$file"
+done
 
 if [ "$(id -u)" = 0 ]; then
 	root=$to/root

@@ -15,7 +15,7 @@ done
 is 'every file and folder that they name exists' "$missing" ''
 
 missing=''
-for target in $(grep -ohE '`?make [a-z]+`?' "${pages[@]}" | tr -d '`' | awk '{ print $2 }' | sort -u); do
+for target in $(grep -ohP '`?make [a-z]+\b(?!/)`?' "${pages[@]}" | tr -d '`' | awk '{ print $2 }' | sort -u); do
 	grep -qE "^([a-z]+ )*$target( [a-z]+)*:" "$TOP/Makefile" || missing="$missing $target"
 done
 is 'every make target that they name exists' "$missing" ''
