@@ -10,6 +10,7 @@
 
 /*  X(name): what runs out there */
 #define GSB_FAULTS_LIST(X)                                                                                             \
+	X(PAGES)   /* pages of any kind */                                                                             \
 	X(SLAB)    /* pages for metadata nodes */                                                                      \
 	X(THREAD)  /* the counters of a thread */                                                                      \
 	X(RING)    /* the event ring */                                                                                \

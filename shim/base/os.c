@@ -11,6 +11,7 @@
 
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/fault.h"
 #include "shim/base/lock.h"
 
 static size_t whole_pages(size_t size_bytes)
@@ -21,9 +22,11 @@ static size_t whole_pages(size_t size_bytes)
 void *gsb_os_pages_map(size_t size_bytes)
 {
 	int saved_errno = errno;
-	void *pages =
-		mmap(NULL, whole_pages(size_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pages;
 
+	if (gsb_fault(GSB_FAULT_PAGES))
+		return NULL;
+	pages = mmap(NULL, whole_pages(size_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = saved_errno;
 	return pages == MAP_FAILED ? NULL : pages;
 }

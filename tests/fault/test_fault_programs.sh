@@ -76,6 +76,21 @@ sweep rt_codes "$programs/rt_codes"
 sweep rt_demo "$programs/rt_demo"
 sweep rt_capture "$programs/rt_capture"
 sweep rt_torch "$BUILD/tests/sim/torch/rt_torch" "$BUILD/sim/torch/libc10_cuda.so" train decode graph books empty
+
+# Likewise pages, from the start of the process to the end of its snapshot: one mapping fails, or all from it on.
+plain=$("$TOP/scripts/sim-run" --build "$BUILD" --no-shim "$programs/rt_mix" 3 60)
+for passes in 0 1 2 3 5 8 13 21; do
+	for times in 1 999; do
+		output=$(GPUSHIM_FAULT=PAGES:$passes:$times GPUSHIM_ALLOC_CONF=history:1000,hazards:on,graph:auto,submit_deadline_us:0 \
+			timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --no-shim env LD_PRELOAD="$BUILD/check/libgpushim.so" \
+			"$programs/rt_mix" 3 60 2>/dev/null)
+		is "no pages, PAGES:$passes:$times: the program" "$?:$output" "0:$plain"
+		for snapshot in gpushim.*; do
+			[ ! -e "$snapshot" ] || ok 'its snapshot is whole' "$BUILD/gpushim-report" summary "$snapshot"
+		done
+		rm -f gpushim.*
+	done
+done
 ok 'faults were met' [ "$fired" -gt $((taken / 2)) ]
 echo "# $taken faults sampled of $total driver calls (seed $seed), $fired fired"
 done_testing
