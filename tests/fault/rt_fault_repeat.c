@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 {
 	static const struct scenario scenarios[] = {
 	    {"launches", work_warm, {launches}, work_settle, false},
-	    {"kinds of work", work_warm, {kinds}, work_settle, false},
+	    {"kinds", work_warm, {kinds}, work_settle, false},
 	};
 
 	work_init();

@@ -11,6 +11,7 @@
     replay CASE POLICY          rt_replay or drv_replay with graph:auto, the same; and graphs make as many launches as
                                 tests/preload/test_replay.sh asks for
     owed MODE [WORD] [SETTING]  drv_put_off with submit:thread, which judges itself
+    faults PROGRAM SCENARIO CONF  a scenario of tests/fault, in which calls fail one after the other
     graphs ROW                  drv_graphs_end with graph:auto, which judges itself
     torch [PHASE..]             rt_torch, as without the shim
     unit NAME                   a unit test
@@ -37,6 +38,7 @@ PUT_OFF = {"GPUSHIM_ALLOC_CONF": "snapshot:off,submit:thread,submit_deadline_us:
 DIRECT_S = 60
 SCRIPT_S = 420
 RACE_S = 120
+FAULTS_S = 240
 
 
 class OutOfTime(Exception):
@@ -98,9 +100,9 @@ class Checks:
             with open(out.name, "rb") as file:
                 return status, file.read().decode(errors="replace")
 
-    def sim(self, options, program, folder, extra=None):
+    def sim(self, options, program, folder, extra=None, limit_s=DIRECT_S):
         return self.execute([TOP + "/scripts/sim-run", "--build", self.build, *options, "--", *program], folder,
-                            {**self.extra, **(extra or {})}, DIRECT_S)
+                            {**self.extra, **(extra or {})}, limit_s)
 
     def as_without(self, options, program, extra, said="snapshot written|out of memory"):
         """The program prints and returns the same with the shim as without; the latter is asked once. Lines of the shim
@@ -178,6 +180,18 @@ class Checks:
     def graphs(self, row):
         return judge(*self.sim([], [BUILD + "/tests/preload/drv_graphs_end", row], TOP,
                                {"GPUSHIM_ALLOC_CONF": "snapshot:off,graph:auto,submit_deadline_us:0"}))
+
+    def faults(self, name, scenario, settings):
+        program = [BUILD + "/tests/fault/" + name]
+        shim = ["env", "LD_PRELOAD=%s/libgpushim.so" % self.build]
+        with tempfile.TemporaryDirectory() as folder:
+            settings = {"GPUSHIM_ALLOC_CONF": "stacks:off,device_time:0,snapshot:off," + settings}
+            self.sim(["--no-shim"], [*program, "plain", "plain", "short", scenario], folder, limit_s=FAULTS_S)
+            status, output = self.sim(["--no-shim"], [*shim, *program, "shim", "plain", "short", scenario], folder,
+                                      settings, FAULTS_S)
+        if status == 0 and not re.search("(?m)^ok 1 - .*0 wrong$", output):
+            return Verdict(False, next(iter(re.findall("(?m)^# (.* SIM_FAULT .*)", output)), "says nothing")[:140])
+        return judge(status, output)
 
     def torch(self, *phases):
         program = [BUILD + "/tests/sim/torch/rt_torch", BUILD + "/sim/torch/libc10_cuda.so",

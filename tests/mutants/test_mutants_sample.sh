@@ -1,5 +1,5 @@
 #!/bin/bash
-# The machinery of `make mutants` is alive: a few of the mutants made by hand, one of a model among them, are built and
+# The machinery of `make mutants` is alive: a few of the mutants made by hand are built and
 # caught, and each of the others still applies. The generated ones are for `make mutants` alone.
 # timeout 240
 . "$TOP/tests/lib/tap.sh"

@@ -1,5 +1,5 @@
-/* What the models of this folder share. A model plays, in miniature and correct, a part that gpushim does not have yet:
- * a mutant of it shows that the simulated driver sees such a fault. It moves to the real code when that is there.
+/* What the models of this folder share. A model plays, in miniature and correct, a part that gpushim leaves to the driver:
+ * a mutant of it shows that the simulated driver sees such a fault.
  *
  * A victim's run depends on the seed and policy of the simulated driver alone. Status 0 when every word was right. */
 #ifndef VICTIM_H
