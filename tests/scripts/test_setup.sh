@@ -10,7 +10,7 @@ stand_in() { # stand_in NAME: a command with the text of stdin
 }
 
 setup() { # setup ARGUMENT..: output in $output, status in $status
-	output=$(CC=gcc PATH=$tools "$BASH" -c 'exec /bin/sh "$0" "$@"' "$TOP/scripts/setup" "$@" 2>&1)
+	output=$(CC=${cc:-gcc} PATH=$tools "$BASH" -c 'exec /bin/sh "$0" "$@"' "$TOP/scripts/setup" "$@" 2>&1)
 	status=$?
 }
 
@@ -34,6 +34,9 @@ setup
 is 'all there: nothing is said' "$status:$output" '0:'
 setup --tests
 is 'all there for tests too' "$status:$output" '0:'
+stand_in cached <<<'exec "$@"'
+cc='cached gcc' setup
+is 'a compiler of two words' "$status:$output" '0:'
 
 compiler '! grep -q -e cJSON -e cmocka'
 setup
