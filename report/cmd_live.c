@@ -35,6 +35,23 @@ static bool is_alive(pid_t pid)
 	return kill(pid, 0) == 0 || errno == EPERM;
 }
 
+/* What the process calls itself: in a container that is another number than the one by which it is asked. */
+static uint32_t own_number(pid_t number)
+{
+	char path[64], line[256];
+	uint32_t own = (uint32_t)number;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)number);
+	file = fopen(path, "re");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (strncmp(line, "NSpid:", strlen("NSpid:")) == 0 && strrchr(line, '\t') != NULL)
+			own = (uint32_t)strtoul(strrchr(line, '\t'), NULL, 10);
+	if (file != NULL)
+		fclose(file);
+	return own;
+}
+
 /* The process's memory file, opened; -1: why is said. */
 static int page_file_open(const char *pid, pid_t number)
 {
@@ -85,7 +102,7 @@ static struct gs_live_page *page_open(const char *pid)
 		complain(pid, "its page is not one that this version understands");
 		return NULL;
 	}
-	if (page->pid != (uint32_t)number) {
+	if (page->pid != own_number((pid_t)number)) {
 		complain(pid, "it is the child of a process under gpushim, and has not used CUDA itself");
 		return NULL;
 	}
@@ -102,7 +119,7 @@ static int page_ask(const char *pid, struct gs_live_page *page, uint32_t wanted)
 	for (int ms = 0; ms < ANSWER_LIMIT_MS; ms++) {
 		if (atomic_load(&page->answers) != answers)
 			return 0;
-		if (!is_alive((pid_t)page->pid))
+		if (!is_alive((pid_t)atol(pid)))
 			return complain(pid, "it has ended");
 		sleep_ms(1);
 	}
@@ -112,7 +129,8 @@ static int page_ask(const char *pid, struct gs_live_page *page, uint32_t wanted)
 int gsr_snapshot(const char *pid, const struct gsr_options *options)
 {
 	struct gs_live_page *page = page_open(pid);
-	int status;
+	char path[sizeof(page->snapshot_path) + 32] = "";
+	int status, at = 0;
 
 	if (page == NULL)
 		return GSR_UNUSABLE;
@@ -120,8 +138,11 @@ int gsr_snapshot(const char *pid, const struct gsr_options *options)
 	if (status == 0 && page->snapshot_error != 0)
 		status = complain(pid, "it could not write the snapshot; its own standard error says why");
 	page->snapshot_path[sizeof(page->snapshot_path) - 1] = '\0';
+	if (page->pid != (uint32_t)atol(pid)) /* in a container: its files, as they are seen from here */
+		at = snprintf(path, sizeof(path), "/proc/%d/root", (int)atol(pid));
+	strcpy(path + at, page->snapshot_path);
 	if (status == 0)
-		gsr_name_print("snapshot", page->snapshot_path, options);
+		gsr_name_print("snapshot", path, options);
 	munmap(page, sizeof(*page));
 	return status;
 }
@@ -175,8 +196,8 @@ int gsr_live(const char *pid, const struct gsr_options *options)
 	for (unsigned line = 0; options->rows == 0 || line < options->rows; line++) {
 		if (line > 0)
 			sleep_ms(1000);
-		status = line > 0 && !is_alive((pid_t)page->pid) ? GSR_FINE : page_ask(pid, page, GS_LIVE_FIGURES);
-		if (status != 0 || !is_alive((pid_t)page->pid))
+		status = line > 0 && !is_alive((pid_t)atol(pid)) ? GSR_FINE : page_ask(pid, page, GS_LIVE_FIGURES);
+		if (status != 0 || !is_alive((pid_t)atol(pid)))
 			break;
 		if (options->json)
 			figures_print_json(page);

@@ -78,6 +78,27 @@ like 'live as JSON' "$("$report" live -n 1 --json "$pid")" '"reserved_bytes":209
 touch "$folder/end"
 wait
 
+if unshare -pf --mount-proc true 2>/dev/null; then
+	rm -f "$folder"/gpushim.* "$folder/end" "$folder/pid"
+	(cd "$folder" && GPUSHIM_ALLOC_CONF=snapshot:off exec unshare -pf --mount-proc "$TOP/scripts/sim-run" --build "$BUILD" \
+		"$programs/rt_trigger" "$folder/end" >"$folder/pid" 2>"$folder/err") &
+	outer=$!
+	for _ in $(seq 500); do
+		grep -qx '[0-9]*' "$folder/pid" 2>/dev/null && break
+		sleep 0.02
+	done
+	pid=$(xargs <"/proc/$outer/task/$outer/children")
+	written=$("$report" snapshot "$pid")
+	is 'in a container, where its number is another: a name that can be read from outside' "$written $(reasons)" \
+		"/proc/$pid/root$folder/gpushim.1.1.json request"
+	ok 'as can the file' test -r "$written"
+	is 'live' "$("$report" live -n 1 "$pid" | grep -c 'held 2.0 MiB')" 1
+	touch "$folder/end"
+	wait
+else
+	skip 'a process in a container is asked from outside' 'no namespaces'
+fi
+
 rm -f "$folder"/gpushim.*
 is 'no descriptors left for the page: the program does not notice' "$(cd "$folder" && ulimit -n 150 &&
 	GPUSHIM_ALLOC_CONF=snapshot:signal "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_trigger" raise 20 2>&1 | sed 1d)" \
