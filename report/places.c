@@ -112,12 +112,13 @@ static bool is_runtime(const char *function)
 /* Whether the function is the host's side of the kernel that nvcc made the stub for: "layer" of "__device_stub__Z5layerPfPKff". */
 static bool is_kernel_of(const char *stub, const char *function)
 {
-	const char *mangled = stub + strlen(STUB) - 1;
+	const char *mangled;
 	char *plain;
 	bool same;
 
 	if (strncmp(stub, STUB, strlen(STUB)) != 0 || function == NULL)
 		return false;
+	mangled = stub + strlen(STUB) - 1;
 	plain = cplus_demangle(mangled, DMGL_AUTO);
 	same = strcmp(plain != NULL ? plain : mangled + 1, function) == 0;
 	free(plain);
