@@ -1,4 +1,5 @@
 #!/bin/bash
+# sanitizers asan ubsan
 # timeout 600
 # graph:auto: launches that are held, patched and made by graphs change nothing that the program sees (H3, H9, H15-H23); and
 # those that repeat are made by graphs. The debug build replays whether it pays or not, so what is made by graphs there does not depend

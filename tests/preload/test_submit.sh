@@ -1,4 +1,5 @@
 #!/bin/bash
+# sanitizers asan ubsan
 # timeout 300
 # submit:thread: launches that are put off change nothing that the program sees (H3, H9, H15-H19), under every policy of
 # the simulated device; and they are put off.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# sanitizers asan ubsan
 # timeout 300
 # submit:thread: copies within a device, memsets and events travel in the queue, too, and change nothing that the program
 # sees (H3, H9, H15-H18), under policies of the simulated device; and they are put off.
