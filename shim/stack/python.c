@@ -14,6 +14,9 @@
 /* A capture that differs from the one before in more inner frames than this compares all of them. */
 #define INNER_MAX 16u
 
+/* How far ahead of the frame that is compared the caches are told of those that were around it. */
+#define FRAMES_AHEAD 4u
+
 enum python_state {
 	PYTHON_ABSENT,	 /* not found so far */
 	PYTHON_BUSY,	 /* one thread is searching or proving */
@@ -196,6 +199,13 @@ static bool outer_same(const struct gs_python_layout *layout, const struct gs_py
 			return false;
 		}
 		was = &last->levels[level];
+		if (level >= FRAMES_AHEAD) {
+			const struct gs_python_level *ahead = was - FRAMES_AHEAD;
+
+			__builtin_prefetch(ahead->frame);
+			__builtin_prefetch(ahead->frame + layout->frame_instr);
+			__builtin_prefetch(ahead->link.code + layout->code_version);
+		}
 		link = frame_link(layout, frame);
 		if (!link_same(&link, &was->link) || !level_holds(layout, was))
 			return false;

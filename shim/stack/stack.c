@@ -21,14 +21,13 @@
 /* How many records are looked at for a dead owner before a new one is made. */
 #define REUSE_PROBES 16u
 
-struct native_last {
-	uint32_t base; /* stack of the Python frames */
-	uint32_t depth;
-	uint32_t generation;
-	struct {
-		uint64_t address;
-		uint32_t node;
-	} levels[GS_NATIVE_FRAMES_MAX]; /* outermost first */
+/* Where native frames lead that were seen before: a mixture of all their addresses, of the stack that they are below, and of
+ * the generation of modules, in place of these. */
+#define NATIVE_FOUND_COUNT 1024u
+
+struct native_found {
+	uint64_t key; /* 0 = nothing */
+	uint32_t node;
 };
 
 struct thread {
@@ -41,7 +40,7 @@ struct thread {
 	_Atomic uint64_t native_walks;
 	_Atomic uint64_t cut;
 
-	struct native_last native;
+	struct native_found native[NATIVE_FOUND_COUNT];
 	struct gs_unwind unwind;
 	struct gs_python_last python;
 };
@@ -139,35 +138,49 @@ static size_t inside_python(const struct gs_python_layout *layout, const uint64_
 	return inside;
 }
 
-static uint32_t native_capture(struct thread *thread, const struct gs_python_layout *layout, uint32_t base,
-			       bool *ret_cut)
+static uint64_t native_key(uint32_t base, uint32_t generation, const uint64_t *frames, size_t count)
 {
-	struct native_last *last = &thread->native;
-	uint64_t frames[GS_NATIVE_FRAMES_MAX];
-	uint32_t level = 0, node = base;
-	size_t count = gs_native_walk(&thread->unwind, frames);
+	uint64_t key = (uint64_t)base << 32 | generation;
 
-	count_up(&thread->native_walks);
-	if (base != 0)
-		count = inside_python(layout, frames, count);
-	if (last->base == base && last->generation == thread->unwind.generation)
-		while (level < count && level < last->depth && last->levels[level].address == frames[count - 1 - level])
-			node = last->levels[level++].node;
-	for (; level < count; level++) {
-		uint64_t address = frames[count - 1 - level];
-		const struct gs_address *known = gs_unwind_look_up(&thread->unwind, address);
+	for (size_t at = 0; at < count; at++)
+		key = (key + frames[at]) * 0x9e3779b97f4a7c15u;
+	return (key ^ key >> 32) + count;
+}
+
+/* Interned from the outermost one on, below base. */
+static uint32_t native_intern(struct thread *thread, uint32_t base, const uint64_t *frames, size_t count, bool *ret_cut)
+{
+	uint32_t node = base;
+
+	while (count > 0) {
+		const struct gs_address *known = gs_unwind_look_up(&thread->unwind, frames[--count]);
 
 		if (known == NULL || gs_node_intern(node, known->frame, &node) != GS_OK) {
 			*ret_cut = true;
 			break;
 		}
-		last->levels[level].address = address;
-		last->levels[level].node = node;
 	}
-	last->base = base;
-	last->generation = thread->unwind.generation;
-	last->depth = level;
 	return node;
+}
+
+static uint32_t native_capture(struct thread *thread, const struct gs_python_layout *layout, uint32_t base,
+			       bool *ret_cut)
+{
+	uint64_t frames[GS_NATIVE_FRAMES_MAX], key;
+	size_t count = gs_native_walk(&thread->unwind, frames);
+	struct native_found *found;
+
+	count_up(&thread->native_walks);
+	if (base != 0)
+		count = inside_python(layout, frames, count);
+	key = native_key(base, thread->unwind.generation, frames, count);
+	found = &thread->native[key % NATIVE_FOUND_COUNT];
+	if (found->key != key) {
+		found->key = 0;
+		found->node = native_intern(thread, base, frames, count, ret_cut);
+		found->key = *ret_cut ? 0 : key;
+	}
+	return found->node;
 }
 
 static bool site_same(const void *item, const void *key)

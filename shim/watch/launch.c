@@ -47,6 +47,7 @@ struct site {
 	uint32_t name;
 	uint32_t stack;
 	struct gs_kernel_row *row; /* NULL: no room */
+	const struct site *next;   /* what followed it last; the caches are told of it. NULL: nothing yet */
 	struct gs_finder_mark mark;
 };
 
@@ -64,6 +65,7 @@ struct gs_launch_log {
 	struct gs_finder finder;
 	uint64_t newest_key;   /* of the launch before, and waits of the thread by then */
 	uint64_t newest_waits;
+	struct site *newest_site; /* NULL: none yet */
 	struct site sites[SITES];
 	_Atomic uint64_t end; /* entries ever written */
 	struct entry entries[];
@@ -359,6 +361,10 @@ void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *fu
 	atomic_store_explicit(&entry->words[3], (uint64_t)stream.context << 32 | how, memory_order_release);
 	atomic_store_explicit(&log->end, end + 1, memory_order_release);
 	__builtin_prefetch(&log->entries[(end + ENTRIES_AHEAD) & (log->capacity - 1)], 1);
+	if (log->newest_site != NULL)
+		log->newest_site->next = site;
+	log->newest_site = site;
+	__builtin_prefetch(site->next);
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 
 #define EVENT_WORDS GS_RING_EVENT_WORDS
 #define CAPACITY_MAX ((size_t)1 << 30)
+#define SLOTS_AHEAD 4u /* which no cache has any more */
 
 _Static_assert(sizeof(struct gs_event) == EVENT_WORDS * sizeof(uint64_t), "an event fills its slot");
 
@@ -75,6 +76,7 @@ void gs_ring_add(const struct gs_event *event)
 	for (size_t at = 0; at < EVENT_WORDS; at++)
 		atomic_store_explicit(&slot->words[at], words[at], memory_order_release);
 	atomic_store_explicit(&slot->number, 2 * index + 2, memory_order_release);
+	__builtin_prefetch(&ring.slots[(index + SLOTS_AHEAD) & (ring.capacity - 1)], 1);
 }
 
 uint64_t gs_ring_end(void)

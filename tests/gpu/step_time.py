@@ -32,15 +32,20 @@ def training():
 
 
 def decoding():
-    layers = nn.ModuleList([nn.Linear(2048, 2048, bias=False) for _ in range(48)]).cuda().to(torch.bfloat16)
-    x = torch.randn(1, 2048, device="cuda", dtype=torch.bfloat16)
+    words, width = 32000, 2048
+    linear = lambda outputs: nn.Linear(width, outputs, bias=False)
+    embed, norm, head = nn.Embedding(words, width), nn.RMSNorm(width), linear(words)
+    layers = nn.ModuleList([linear(width) for _ in range(48)])
+    nn.ModuleList([embed, norm, head, layers]).cuda().to(torch.bfloat16)
+    token = torch.zeros(1, dtype=torch.long, device="cuda")
 
     def step():
         with torch.no_grad():
-            y = x
+            y = embed(token)
             for layer in layers:
                 y = torch.nn.functional.silu(layer(y)) + y
-            return int(y.argmax())
+            token.copy_(head(norm(y)).argmax(-1))
+            return int(token)
 
     return step
 
