@@ -94,10 +94,13 @@ static void finding_print(const struct gsr_model *model, struct gsr_places *plac
 	gsr_heading("%10s  %s", gsr_duration(time, finding->host_ns),
 		    gsr_frame_text(places, gsr_places_line(places, finding->stack), place));
 	gsr_line("%10s  %s", gsr_share(share, finding->host_ns, elapsed_ns(model)), text->title);
-	if (finding->calls > 1)
+	if (finding->calls > 1 && finding->longest_ns >= finding->host_ns / finding->calls)
 		gsr_line("            %s times, %s each, the longest %s; %s", gsr_number(calls, finding->calls),
 			 gsr_duration(each, finding->host_ns / finding->calls),
 			 gsr_duration(longest, finding->longest_ns), finding->functions);
+	else if (finding->calls > 1) /* each time with several calls, a copy and the wait for it, say */
+		gsr_line("            %s times, %s each; %s", gsr_number(calls, finding->calls),
+			 gsr_duration(each, finding->host_ns / finding->calls), finding->functions);
 	else
 		gsr_line("            once; %s", finding->functions);
 	step_print(model, finding);

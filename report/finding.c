@@ -82,16 +82,22 @@ static bool row_waits(const struct gsr_model *model, size_t row)
 		strcmp(GSR_NAME(model, waits, memory, row), "pageable") == 0);
 }
 
-static bool kind_fits(const struct gsr_model *model, const struct kind *kind, size_t row, bool waits)
+static uint64_t bytes_each(const struct gsr_model *model, size_t row)
 {
-	uint64_t size_bytes = GSR_CELL(model, waits, size_bytes, row), calls = GSR_CELL(model, waits, calls, row);
+	uint64_t calls = GSR_CELL(model, waits, calls, row);
 
+	return calls > 0 ? GSR_CELL(model, waits, size_bytes, row) / calls : 0;
+}
+
+/* each: bytes of a call, of the row of the place that has most. */
+static bool kind_fits(const struct gsr_model *model, const struct kind *kind, size_t row, bool waits, uint64_t each)
+{
 	return (kind->needs != WAIT || waits) &&
 	       fnmatch(kind->call_class, GSR_NAME(model, waits, class, row), 0) == 0 &&
 	       fnmatch(kind->function, gsr_string(model, GSR_CELL(model, waits, function, row)), 0) == 0 &&
 	       fnmatch(kind->way, GSR_NAME(model, waits, way, row), 0) == 0 &&
 	       fnmatch(kind->memory, GSR_NAME(model, waits, memory, row), 0) == 0 &&
-	       (kind->most_bytes == 0 || (calls > 0 && size_bytes / calls <= kind->most_bytes));
+	       (kind->most_bytes == 0 || each <= kind->most_bytes);
 }
 
 /* The rows of one place are row[0] to row[count - 1]. */
@@ -99,16 +105,20 @@ static enum gsr_finding_kind kind_of(const struct gsr_model *model, struct gsr_p
 				     size_t count)
 {
 	bool waits = false;
+	uint64_t each = 0;
 
-	for (size_t at = 0; at < count; at++)
+	for (size_t at = 0; at < count; at++) {
 		waits |= row_waits(model, row[at]);
+		if (bytes_each(model, row[at]) > each)
+			each = bytes_each(model, row[at]);
+	}
 	for (size_t i = 0; waits && i < COUNT_OF(marks); i++)
 		for (size_t at = 0; at < count; at++)
 			if (mark_fits(model, places, &marks[i], GSR_CELL(model, waits, stack, row[at])))
 				return marks[i].finding;
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		for (size_t at = 0; at < count; at++)
-			if (kind_fits(model, &kinds[i], row[at], waits))
+			if (kind_fits(model, &kinds[i], row[at], waits, each))
 				return kinds[i].finding;
 	return GSR_FINDING_OTHER;
 }
