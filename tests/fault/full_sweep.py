@@ -21,7 +21,7 @@ import threading
 import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-PUT_OFF = "graph:auto,graph_chunk:16,submit_deadline_us:0"
+PUT_OFF = "graph:auto,graph_chunk:8,submit_deadline_us:0"
 WAYS = [(settings, "late") for settings in ("backend:vmm", "expandable_segments:False", "free_sync:never",
                                             "submit:thread,submit_deadline_us:0", PUT_OFF, "backend:cudamalloc",
                                             "snapshot:off", "torch:serve", "torch:off", "backend:off")]

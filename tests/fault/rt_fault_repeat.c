@@ -5,7 +5,7 @@
 #include "tests/fault/sweep.h"
 #include "tests/fault/work.h"
 
-enum { ROUNDS = 2, REPEATS = 24, FEW = 256 };
+enum { ROUNDS = 2, REPEATS = 16, FEW = 256 };
 
 #define FEW_BYTES (FEW * sizeof(uint32_t))
 

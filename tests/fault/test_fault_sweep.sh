@@ -52,7 +52,7 @@ for program in "$BUILD"/tests/fault/*_fault_*; do
 done
 sweep rt_fault_memory backend:cudamalloc,snapshot:oom
 sweep drv_fault_context backend:cudamalloc --devices 2
-sweep rt_fault_repeat graph:auto,graph_chunk:16,submit_deadline_us:0,snapshot:off
+sweep rt_fault_repeat graph:auto,graph_chunk:8,submit_deadline_us:0,snapshot:off
 ok "allocations of the shim's own failed too" test $points -gt 0
 echo "# $faults faults fired in $scenarios scenarios"
 done_testing
