@@ -1,6 +1,6 @@
 #!/bin/bash
 # slow
-# timeout 900
+# timeout 1200
 # Fail the Nth: every call of the driver that a scenario makes, and every metadata allocation, fails once; see sweep.h.
 # A few errors, and settings; full_sweep.py takes all of them.
 . "$TOP/tests/lib/tap.sh"
