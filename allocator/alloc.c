@@ -1,4 +1,5 @@
 /* Allocating: the fast path. What is not free for the request yet is reclaim.c's business. */
+#include "allocator/lend.h"
 #include "allocator/live.h"
 #include "allocator/reclaim.h"
 #include "shim/base/err.h"
@@ -19,12 +20,9 @@ static uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
 	return gsa_round_up(size_bytes, GSA_ROUND_BYTES);
 }
 
-/* The lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused. */
-static int serve_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_want *want,
-		      struct gsa_block **ret_block)
+/* GS_E_NOT_FOUND: free memory is none for it. */
+static int prepare(const struct gsa *allocator, const struct gsa_request *request, struct gsa_want *want)
 {
-	int error;
-
 	if (request->size_bytes == 0)
 		return GS_E_INVALID;
 	*want = (struct gsa_want){.request = request, .size_bytes = request->size_bytes, .pool = GSA_POOL_PLAIN};
@@ -34,8 +32,18 @@ static int serve_held(struct gsa *allocator, const struct gsa_request *request, 
 		return GS_E_NOT_FOUND;
 	want->size_bytes = round_size(allocator, request->size_bytes);
 	want->pool = want->size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
-	gsb_lock_acquire(&allocator->lock);
-	error = gsa_live_take(allocator, want, ret_block);
+	return GS_OK;
+}
+
+/* From what all streams share: the lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused.
+ * GS_E_BUSY: neither, the stream should have a lane. */
+static int serve_held(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
+{
+	int error = GS_E_BUSY;
+
+	gsa_lend_acquire(allocator);
+	if (!gsa_lend_due(allocator, want))
+		error = gsa_live_take(allocator, want, ret_block);
 	if (error == GS_OK)
 		allocator->stats.hits++;
 	else
@@ -47,26 +55,46 @@ int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, str
 {
 	struct gsa_block *block;
 	struct gsa_want want;
-	int error = serve_held(allocator, request, &want, &block);
+	int error = prepare(allocator, request, &want);
 
 	if (error != GS_OK)
 		return error;
+	error = gsa_lane_serve(allocator, &want, NULL, ret_note);
+	if (error != GS_E_NOT_FOUND)
+		return error == GS_E_BUSY ? GS_E_NOT_FOUND : error;
+	error = serve_held(allocator, &want, &block);
+	if (error != GS_OK)
+		return error == GS_E_BUSY ? GS_E_NOT_FOUND : error;
 	*ret_note = gsa_live_note(block);
 	gsb_lock_release(&allocator->lock);
 	return GS_OK;
 }
 
-int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+static int serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_block)
 {
 	struct gsa_block *block;
-	struct gsa_want want;
-	int error = serve_held(allocator, request, &want, &block);
+	int error = serve_held(allocator, want, &block);
 
 	if (error == GS_OK) {
 		gsa_live_describe(block, ret_block);
 		gsb_lock_release(&allocator->lock);
 	}
-	if (error == GS_E_NOT_FOUND)
+	return error;
+}
+
+int gsa_alloc(struct gsa *allocator, const struct gsa_request *request, struct gsa_block_info *ret_block)
+{
+	struct gsa_want want;
+	int error = prepare(allocator, request, &want);
+
+	if (error == GS_OK && (error = gsa_lane_serve(allocator, &want, ret_block, NULL)) == GS_E_NOT_FOUND)
+		error = serve(allocator, &want, ret_block);
+	if (error == GS_E_BUSY) {
+		error = gsa_lend_more(allocator, &want) ? gsa_lane_serve(allocator, &want, ret_block, NULL) : GS_E_NOT_FOUND;
+		if (error != GS_OK)
+			error = serve(allocator, &want, ret_block);
+	}
+	if (error == GS_E_NOT_FOUND || error == GS_E_BUSY)
 		error = gsa_reclaim_serve(allocator, &want, ret_block);
 	if (error == GS_E_NO_MEMORY && !request->again) {
 		gsb_lock_acquire(&allocator->lock);

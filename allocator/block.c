@@ -52,15 +52,7 @@ static void merge(struct gsa *allocator, struct gsa_block *front, struct gsa_blo
 	if (rear->free_serial > front->free_serial) {
 		front->free_serial = rear->free_serial;
 		front->freed_on = rear->freed_on;
-		front->asked_bytes = rear->asked_bytes;
-		front->owner = rear->owner;
-		front->pool = rear->pool;
-		front->serial = rear->serial;
-		front->time_ns = rear->time_ns;
-		front->stream_id = rear->stream_id;
-		front->origin = rear->origin;
-		front->stack = rear->stack;
-		front->thread = rear->thread;
+		gsa_block_inherit(front, rear);
 	}
 	gsa_starts_drop(&allocator->starts[pool_at(allocator, rear)], rear);
 	front->size_bytes += rear->size_bytes;
@@ -158,6 +150,16 @@ struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, 
 	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
 	gsa_bins_insert(bins, block);
 	gsa_bins_insert(bins, rear);
+	return rear;
+}
+
+struct gsa_block *gsa_block_part(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
+{
+	struct gsa_block *rear = gsb_slab_take_dirty(&allocator->block_slab);
+
+	gsb_assert(rear != NULL && size_bytes > 0 && size_bytes < block->size_bytes);
+	split(block, rear, size_bytes);
+	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
 	return rear;
 }
 

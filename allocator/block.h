@@ -21,6 +21,23 @@ void gsa_block_leave(struct gsa *allocator, struct gsa_block *block);
  * go. Takes one node from block_slab, which must have been reserved. Returns the rear part. */
 struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes);
 
+/* Detached -> two of these; returns the rear part. Takes one node. */
+struct gsa_block *gsa_block_part(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes);
+
+/* What is told of the last use of `from` is told of the block. */
+static inline void gsa_block_inherit(struct gsa_block *block, const struct gsa_block *from)
+{
+	block->asked_bytes = from->asked_bytes;
+	block->owner = from->owner;
+	block->pool = from->pool;
+	block->serial = from->serial;
+	block->time_ns = from->time_ns;
+	block->stream_id = from->stream_id;
+	block->origin = from->origin;
+	block->stack = from->stack;
+	block->thread = from->thread;
+}
+
 /* Merges the free block with as many of its successors as it takes, all of them entered and free, cuts off what is too
  * much and returns the rest detached. Takes at most one node. */
 struct gsa_block *gsa_block_take(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes);

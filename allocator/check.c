@@ -1,5 +1,6 @@
 /* Walks everything and asserts every equation of types.h. */
 #include "allocator/bins.h"
+#include "allocator/lend.h"
 #include "allocator/starts.h"
 #include "allocator/types.h"
 #include "shim/base/assert.h"
@@ -13,6 +14,7 @@ struct totals {
 	uint64_t pool_bytes[GSA_ARENA_POOLS]; /* mapped_bytes of segments */
 	uint64_t mapped_bytes;                /* of all segments */
 	uint64_t lent_bytes;                  /* to stitched segments */
+	uint64_t lent_free_bytes;             /* in lanes, or on the way to one */
 	enum gsa_pool pool;                   /* being walked */
 };
 
@@ -71,6 +73,9 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 	case GSA_BLOCK_SHADOW:
 		gsb_assert(totals->pool == GSA_POOL_LARGE);
 		break;
+	case GSA_BLOCK_LENT:
+		gsb_assert(totals->pool == GSA_POOL_SMALL);
+		break;
 	case GSA_BLOCK_STATE_COUNT:
 		gsb_assert(!"a state");
 		break;
@@ -91,7 +96,7 @@ static uint64_t check_pool(struct gsa *allocator, enum gsa_pool pool, uint64_t a
 		gsb_assert(block->address % GSA_ROUND_BYTES == 0 && block->size_bytes % GSA_ROUND_BYTES == 0);
 		if (before != NULL && before->segment == block->segment && before->state == block->state)
 			gsb_assert(block->state == GSA_BLOCK_LIVE || block->state == GSA_BLOCK_SHADOW ||
-				   before->tag != block->tag);
+				   block->state == GSA_BLOCK_LENT || before->tag != block->tag);
 		if (block->state == GSA_BLOCK_UNMAPPED)
 			gsb_assert(at % unit_bytes == 0 && block->size_bytes % unit_bytes == 0);
 		check_block(allocator, block, totals);
@@ -192,7 +197,7 @@ static void check_segments(struct gsa *allocator, struct totals *totals)
 	}
 }
 
-static uint64_t check_tags(struct gsa *allocator)
+static uint64_t check_tags(struct gsa *allocator, uint64_t lent_free_bytes)
 {
 	uint64_t count = 0;
 	uint64_t binned = 0;
@@ -226,7 +231,7 @@ static uint64_t check_tags(struct gsa *allocator)
 		tag_count += tag != &allocator->streamless;
 	}
 	gsb_assert(tag_count == allocator->tag_slab.total_count - allocator->tag_slab.free_count);
-	gsb_assert(pending_bytes == allocator->stats.pending_bytes.now);
+	gsb_assert(pending_bytes + lent_free_bytes == allocator->stats.pending_bytes.now);
 	gsb_assert(binned == count);
 	return count;
 }
@@ -250,15 +255,30 @@ static void check_stats(const struct gsa_stats *stats, const struct totals *tota
 #undef CHECK_PEAK
 }
 
+/* Lanes, as if their blocks were the pool's. */
+static void add_lanes(struct totals *totals, const struct gsa_lend_totals *lent)
+{
+	totals->asked_bytes += lent->asked_bytes;
+	totals->asked_by_bytes[GSA_ORIGIN_ASYNC] += lent->asked_bytes;
+	totals->state_bytes[GSA_BLOCK_LIVE] += lent->live_bytes;
+	totals->state_count[GSA_BLOCK_LIVE] += lent->live_count;
+	totals->lent_free_bytes = totals->state_bytes[GSA_BLOCK_LENT] - lent->live_bytes;
+	totals->state_bytes[GSA_BLOCK_PENDING] += totals->lent_free_bytes;
+	gsb_assert(lent->free_bytes <= totals->lent_free_bytes);
+}
+
 void gsa_check(struct gsa *allocator)
 {
 	struct totals totals = {0};
+	struct gsa_lend_totals lent;
 	uint64_t idle_count = 0;
 	uint64_t hole_count = 0;
 
 	gsb_lock_acquire(&allocator->grow_lock);
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_check(allocator, &lent); /* before the pools: it may give them chunks */
 	check_arena(allocator, &totals);
+	add_lanes(&totals, &lent);
 	check_handles(allocator);
 	check_segments(allocator, &totals);
 	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
@@ -267,7 +287,7 @@ void gsa_check(struct gsa *allocator)
 	}
 	for (enum gsa_pool pool = 0; pool < GSA_POOL_COUNT; pool++)
 		idle_count += bins_count(&allocator->idle[pool]);
-	gsb_assert(check_tags(allocator) == totals.state_count[GSA_BLOCK_PENDING]);
+	gsb_assert(check_tags(allocator, totals.lent_free_bytes) == totals.state_count[GSA_BLOCK_PENDING]);
 	gsb_assert(idle_count == totals.state_count[GSA_BLOCK_IDLE]);
 	gsb_assert(totals.lent_bytes == totals.state_bytes[GSA_BLOCK_SHADOW]);
 	gsb_assert(hole_count == totals.state_count[GSA_BLOCK_UNMAPPED]);

@@ -3,6 +3,7 @@
 
 #include "allocator/block.h"
 #include "allocator/fence.h"
+#include "allocator/lend.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/segment.h"
@@ -61,7 +62,9 @@ int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stre
 	struct gsa_block *block;
 	int error = GS_E_NOT_FOUND;
 
-	gsb_lock_acquire(&allocator->lock);
+	if (gsa_lane_free(allocator, address, stream, NULL, ret_note))
+		return GS_OK;
+	gsa_lend_acquire(allocator);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->address == address && !block->segment->exact && !block->shared &&
 	    !goes_elsewhere(allocator, block, stream) && (stream != NULL || !ran_ahead(allocator))) {
@@ -115,6 +118,8 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 {
 	int entered, error;
 
+	if (gsa_lane_free(allocator, address, stream, ret_block, NULL))
+		return GS_OK;
 	if (!atomic_load_explicit(&allocator->exact_ever, memory_order_relaxed))
 		return free_at(allocator, address, stream, ret_block);
 	entered = gsa_plain_enter(&allocator->ops);
@@ -155,6 +160,9 @@ void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 
 void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream)
 {
+	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_end_stream(allocator, stream->id);
+	gsb_lock_release(&allocator->lock);
 	gsa_fences_stream_ending(allocator, stream->id);
 }
 
@@ -217,6 +225,7 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)
 	size_t live_count = 0;
 
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_end_all(allocator);
 	buried = bury_plain(allocator, owner, &live_count);
 	free_live_of(allocator, owner, &live_count);
 	for (struct gsa_tag *tag = allocator->streamless.next; tag != NULL; tag = next) {

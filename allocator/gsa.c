@@ -2,6 +2,7 @@
 #include "allocator/gsa.h"
 
 #include "allocator/arena.h"
+#include "allocator/lend.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/stitch.h"
@@ -36,6 +37,8 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 	gsb_slab_init(&allocator->handle_slab, sizeof(struct gsa_handle));
 	gsb_slab_init(&allocator->tag_slab, sizeof(struct gsa_tag));
 	gsb_slab_init(&allocator->fence_slab, sizeof(struct gsa_fence));
+	gsb_slab_init(&allocator->lane_slab, sizeof(struct gsa_lane));
+	gsb_slab_init(&allocator->chunk_slab, sizeof(struct gsa_chunk));
 	gsa_map_slabs_init(&allocator->map_slabs);
 	*ret_allocator = allocator;
 	return GS_OK;
@@ -43,10 +46,14 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 
 void gsa_fini(struct gsa *allocator)
 {
+	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_end_all(allocator);
+	gsb_lock_release(&allocator->lock);
 	gsa_device_idle(allocator, UINT64_MAX);
 	gsa_plain_fini(allocator);
 	gsa_stitch_fini(allocator);
 	gsa_arena_fini(allocator);
+	gsa_lend_fini(allocator);
 	gsb_os_pages_unmap(allocator, sizeof(*allocator));
 }
 
@@ -65,6 +72,7 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
 	struct gsa_segment *segment;
 
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_end_all(allocator);
 	for (uint64_t at = 0; (segment = gsa_map_ceiling(&gsa_held(allocator)->segments, at)) != NULL;
 	     at = segment->address + GSA_MAP_UNIT_BYTES) {
 		if (segment->mapped_bytes == 0)

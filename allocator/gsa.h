@@ -24,6 +24,8 @@
 
 struct gsa;
 
+enum gsa_lanes { GSA_LANES_AUTO, GSA_LANES_NEVER, GSA_LANES_ALWAYS }; /* auto: where threads get in each other's way */
+
 /* Fixed at gsa_init; shim/core/conf.c has the table that users see. */
 struct gsa_options {
 	uint64_t arena_bytes;        /* addresses to reserve for the arena */
@@ -32,6 +34,7 @@ struct gsa_options {
 	bool use_vmm;                /* false: every segment is a plain driver allocation, cached whole */
 	bool expandable;             /* false: a fixed segment a growth, one handle each */
 	bool runs_ahead;             /* gsa_ran_ahead is never so */
+	enum gsa_lanes lanes;         /* small blocks of streams without the lock that all share */
 
 	/* As PyTorch's settings of these names; 0: off. */
 	uint64_t max_split_bytes;     /* fixed segments: larger blocks are not cut; rounded up to the granularity */
@@ -226,6 +229,7 @@ enum gsa_block_state {
 	GSA_BLOCK_IDLE,    /* free for anybody */
 	GSA_BLOCK_UNMAPPED, /* addresses without memory inside an expandable segment; not visited */
 	GSA_BLOCK_SHADOW,   /* addresses whose memory is in use at other addresses; not visited */
+	GSA_BLOCK_LENT,     /* cut and merged elsewhere; not visited */
 	GSA_BLOCK_STATE_COUNT
 };
 

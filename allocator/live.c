@@ -2,6 +2,7 @@
 #include "allocator/live.h"
 
 #include "allocator/fit.h"
+#include "allocator/lend.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
 #include "shim/base/assert.h"
@@ -13,14 +14,14 @@ int gsa_live_reserve(struct gsa *allocator)
 	return gsb_slab_reserve(&allocator->block_slab, 1);
 }
 
-void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info)
+void gsa_live_describe_in(const struct gsa_block *block, uint64_t segment_bytes, struct gsa_block_info *ret_info)
 {
 	*ret_info = (struct gsa_block_info){
 	    .address = block->address,
 	    .size_bytes = block->asked_bytes,
 	    .reserved_bytes = block->size_bytes,
 	    .segment_address = block->segment->address,
-	    .segment_bytes = block->segment->mapped_bytes,
+	    .segment_bytes = segment_bytes,
 	    .owner = block->owner,
 	    .pool = block->pool,
 	    .serial = block->serial,
@@ -34,20 +35,30 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 	};
 }
 
-static void enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
+void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info)
 {
-	uint64_t free_bytes;
+	gsa_live_describe_in(block, block->segment->mapped_bytes, ret_info);
+}
 
+void gsa_live_begin(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
+{
 	block->state = GSA_BLOCK_LIVE;
 	block->asked_bytes = request->size_bytes;
 	block->owner = request->owner;
 	block->pool = request->pool;
-	block->serial = ++allocator->alloc_serial;
 	block->time_ns = request->time_ns != 0 ? request->time_ns : allocator->ops.now_ns(allocator->device);
 	block->stream_id = request->stream != NULL ? request->stream->id : 0;
 	block->origin = request->origin;
 	block->stack = request->stack;
 	block->thread = request->thread;
+}
+
+static void enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
+{
+	uint64_t free_bytes;
+
+	gsa_live_begin(allocator, block, request);
+	block->serial = ++allocator->alloc_serial;
 	gsa_stats_enter(allocator, block);
 	free_bytes = allocator->stats.pending_bytes.now + allocator->stats.idle_bytes.now;
 	if (free_bytes < allocator->least_free_bytes)
@@ -80,8 +91,13 @@ int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa
 	block = gsa_fit_take(allocator, want);
 	if (block == NULL)
 		return GS_E_NOT_FOUND;
-	enter(allocator, block, want->request);
 	*ret_block = block;
+	if (__builtin_expect(want->lend, 0)) {
+		block->state = GSA_BLOCK_LENT;
+		gsa_stats_enter(allocator, block);
+	} else {
+		enter(allocator, block, want->request);
+	}
 	return GS_OK;
 }
 
@@ -101,9 +117,18 @@ static struct gsa_block *block_at(struct gsa *allocator, uint64_t address)
 	struct gsa_segment *segment;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
-	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++)
-		if (address - allocator->starts[pool].address < allocator->starts[pool].size_bytes)
-			return gsa_starts_find(&allocator->starts[pool], address);
+	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
+		struct gsa_starts *starts = &allocator->starts[pool];
+		struct gsa_block *block;
+
+		if (address - starts->address >= starts->size_bytes)
+			continue;
+		block = gsa_starts_find(starts, address);
+		if (__builtin_expect(block->state != GSA_BLOCK_LENT, 1))
+			return block;
+		gsa_lend_back(allocator, address);
+		return gsa_starts_find(starts, address);
+	}
 	segment = gsa_map_floor(&allocator->segments, address);
 	if (segment != NULL && (segment->kind == GSA_SEGMENT_PLAIN || segment->kind == GSA_SEGMENT_STITCHED) &&
 	    address < gsa_block_end(segment->first))
@@ -121,7 +146,10 @@ struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)
 int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret_block)
 {
 	struct gsa_block *block;
+	bool live;
 
+	if (gsa_lane_find(allocator, address, &live, ret_block) == GS_OK)
+		return live ? GS_OK : GS_E_NOT_FOUND;
 	gsb_lock_acquire(&allocator->lock);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL)
@@ -132,9 +160,12 @@ int gsa_find(struct gsa *allocator, uint64_t address, struct gsa_block_info *ret
 
 bool gsa_holds(struct gsa *allocator, uint64_t address)
 {
+	struct gsa_block_info info;
 	struct gsa_block *block;
 	bool holds;
 
+	if (gsa_lane_find(allocator, address, &holds, &info) == GS_OK)
+		return true;
 	gsb_lock_acquire(&allocator->lock);
 	block = block_at(allocator, address);
 	holds = block != NULL && block->state != GSA_BLOCK_UNMAPPED;

@@ -11,6 +11,9 @@ int gsa_live_reserve(struct gsa *allocator);
 void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
 		    struct gsa_block_info *ret_info);
 
+/* Writes what the request says into the block: all but the serial. Needs no lock but of whose the block is. */
+void gsa_live_begin(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request);
+
 /* LIVE -> detached, freed now. */
 void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
 
@@ -18,7 +21,7 @@ void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
 int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block);
 int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
-/* The live block that contains the address; NULL. */
+/* The live block that contains the address; NULL. What is lent comes back for that. */
 struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address);
 
 static inline struct gsa_note gsa_live_note(const struct gsa_block *block)
@@ -31,5 +34,8 @@ static inline struct gsa_note gsa_live_note(const struct gsa_block *block)
 }
 
 void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret_info);
+
+/* The same where the ALLOCATOR lock is not held, with what the segment had some time ago. */
+void gsa_live_describe_in(const struct gsa_block *block, uint64_t segment_bytes, struct gsa_block_info *ret_info);
 
 #endif

@@ -4,6 +4,7 @@
  * takes any block of the free ones, and what it never needs at once is too much. Small looks make up an age, so that
  * where memory is low a second of them is enough. */
 #include "allocator/fence.h"
+#include "allocator/lend.h"
 #include "allocator/reclaim.h"
 
 #define LOOK_NS 1000000000ull
@@ -46,6 +47,10 @@ uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low)
 	struct gsa_stats stats;
 
 	gsb_lock_acquire(&allocator->lock);
+	if (low)
+		gsa_lend_end_all(allocator);
+	gsa_lend_look(allocator);
+	gsa_lend_settle_all(allocator);
 	unwanted_bytes = judge(allocator, age_ns, low);
 	gsb_lock_release(&allocator->lock);
 	if (unwanted_bytes == 0)

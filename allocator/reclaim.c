@@ -15,6 +15,7 @@
 #include "allocator/evict.h"
 #include "allocator/fence.h"
 #include "allocator/grow.h"
+#include "allocator/lend.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
 #include "allocator/share.h"
@@ -27,6 +28,13 @@
 
 /* How often new memory is joined with what is free beside it, before it is made large enough by itself. */
 #define GROWTHS_SHARED 4
+
+static void with_lanes(struct gsa *allocator, void (*act)(struct gsa *allocator))
+{
+	gsb_lock_acquire(&allocator->lock);
+	act(allocator);
+	gsb_lock_release(&allocator->lock);
+}
 
 /* GS_E_NOT_FOUND: nothing free fits. */
 static int serve_free(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
@@ -41,14 +49,22 @@ static int serve_free(struct gsa *allocator, const struct gsa_want *want, struct
 	return error;
 }
 
+static int serve_grown(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	int error;
+
+	for (unsigned round = 0; (error = gsa_grow(allocator, want, round >= GROWTHS_SHARED, ret_info)) == GS_E_BUSY;)
+		round++;
+	return error;
+}
+
 static int serve_new(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error;
 
 	if (want->pool == GSA_POOL_PLAIN)
 		return gsa_plain_grow(allocator, want, ret_info);
-	for (unsigned round = 0; (error = gsa_grow(allocator, want, round >= GROWTHS_SHARED, ret_info)) == GS_E_BUSY;)
-		round++;
+	error = serve_grown(allocator, want, ret_info);
 	return error == GS_E_UNSUPPORTED ? gsa_plain_grow(allocator, want, ret_info) : error;
 }
 
@@ -175,10 +191,23 @@ static bool wait_for_more(struct gsa *allocator, uint64_t size_bytes)
 	return gsa_stitch_learn(allocator, true) || waited;
 }
 
+int gsa_reclaim_lend(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+{
+	int error = serve_free(allocator, want, ret_info);
+
+	if (error == GS_E_NOT_FOUND)
+		error = serve_pending(allocator, want, ret_info);
+	if (error != GS_E_NOT_FOUND)
+		return error;
+	collect(allocator, want);
+	return serve_grown(allocator, want, ret_info);
+}
+
 int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error = GS_E_NOT_FOUND;
 
+	with_lanes(allocator, gsa_lend_look);
 	gsa_share_sweep(allocator);
 	if (want->pool != GSA_POOL_PLAIN)
 		error = serve_pending(allocator, want, ret_info);
@@ -188,6 +217,7 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 	}
 	if (error != GS_E_NO_MEMORY)
 		return error;
+	with_lanes(allocator, gsa_lend_end_for_want);
 	gsa_fences_gather(allocator, 0);
 	error = serve_by_trimming(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY && wait_for_more(allocator, want->size_bytes))
@@ -209,6 +239,7 @@ bool gsa_wait(struct gsa *allocator)
 
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 {
+	with_lanes(allocator, gsa_lend_end_all);
 	gsa_fences_gather(allocator, 0);
 	gsa_share_sweep(allocator);
 	return gsa_reclaim_trim(allocator, keep_bytes);
@@ -216,7 +247,10 @@ uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
 
 uint64_t gsa_trim_try(struct gsa *allocator)
 {
-	uint64_t given_back = gsa_evict_trim_try(allocator);
+	uint64_t given_back;
+
+	with_lanes(allocator, gsa_lend_end_all);
+	given_back = gsa_evict_trim_try(allocator);
 
 	if (given_back > 0 && allocator->ops.on_trim != NULL)
 		allocator->ops.on_trim(allocator->device, given_back);

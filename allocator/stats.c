@@ -1,6 +1,7 @@
 /* See stats.h and gsa.h. */
 #include "allocator/stats.h"
 
+#include "allocator/lend.h"
 #include "shim/base/assert.h"
 
 static inline void gauge_move(struct gsa_gauge *gauge, bool enter, uint64_t amount)
@@ -24,6 +25,7 @@ static inline void move(struct gsa_stats *stats, const struct gsa_block *block, 
 			   enter, block->asked_bytes);
 		break;
 	case GSA_BLOCK_PENDING:
+	case GSA_BLOCK_LENT:
 		gauge_move(&stats->pending_bytes, enter, block->size_bytes);
 		break;
 	case GSA_BLOCK_IDLE:
@@ -68,6 +70,7 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)
 {
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_settle_all(allocator);
 	*ret_stats = gsa_held(allocator)->stats;
 	gsb_lock_release(&allocator->lock);
 }
@@ -75,6 +78,7 @@ void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)
 void gsa_stats_reset_peak(struct gsa *allocator)
 {
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_settle_all(allocator);
 #define RESET_PEAK(name, text) allocator->stats.name.peak = allocator->stats.name.now;
 	GSA_GAUGES(RESET_PEAK)
 #undef RESET_PEAK
@@ -85,6 +89,7 @@ void gsa_stats_reset_peak(struct gsa *allocator)
 void gsa_stats_reset_pool_used(struct gsa *allocator)
 {
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_settle_all(allocator);
 	gsa_held(allocator)->stats.allocated_async_bytes.peak = allocator->stats.allocated_async_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }
@@ -92,6 +97,7 @@ void gsa_stats_reset_pool_used(struct gsa *allocator)
 void gsa_stats_reset_pool_held(struct gsa *allocator)
 {
 	gsb_lock_acquire(&allocator->lock);
+	gsa_lend_settle_all(allocator);
 	gsa_held(allocator)->stats.pool_bytes.peak = allocator->stats.pool_bytes.now;
 	gsb_lock_release(&allocator->lock);
 }

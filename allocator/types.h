@@ -13,15 +13,15 @@
  * With expandable segments the mapped part of a pool is one segment. Otherwise each handle is a segment, and blocks
  * of different segments never merge. A plain segment lies outside the arena: one driver allocation, one block. So does a
  * stitched one (stitch.h): addresses behind which lie handles of the large pool. While its block lives, the addresses in
- * the pool that have the same memory are SHADOW blocks.
+ * the pool that have the same memory are SHADOW blocks. A LENT block is cut and merged by a lane (lane.h).
  *
  * Equations, proved by gsa_check:
  *   reserved = rounded + pending + idle = sum of mapped_bytes over all segments
- *   pending = sum of tag->bytes
+ *   pending = sum of tag->bytes + what is free in LENT blocks; of what is alive in those the others tell, too
  *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments; a stitched segment is of
  *   the large pool, and its mapped_bytes are what its SHADOW blocks at home lack
- *   every block of the arena is in `starts`; every one that is not LIVE or SHADOW is in exactly one set of bins: its
- *   tag's, `idle` or `holes`
+ *   every block of the arena is in `starts`; every one that is not LIVE, SHADOW or LENT is in exactly one set of
+ *   bins: its tag's, `idle` or `holes`
  *   a block that is retired counts as LIVE, with nothing asked for, until it is unmapped (share.h)
  *   two neighbours of one segment are never free and alike (same state, same tag)
  *   in a tag the queue is ordered by free_serial; no free_serial is above the allocator's
@@ -107,6 +107,23 @@
 
 #define GSA_TAG_BUCKETS 64u
 
+/* How often the lock must be found taken before there are lanes: one acquisition in GSA_HEAT_STEP, and
+ * GSA_HEAT_LANES / GSA_HEAT_STEP more. */
+#define GSA_HEAT_STEP 32u
+#define GSA_HEAT_LANES 1024u
+#define GSA_HEAT_MOST 2048u
+
+/* Streams that may have a lane, the unit of what is lent to them, and how many serials and nodes a lane gets at a time. Every
+ * GSA_LANE_LOOKS calls its books are settled if they are off by 1/GSA_LANE_DRIFT_SHARE of what it has alive, and by
+ * GSA_LANE_DRIFT_BYTES. */
+#define GSA_LANES 64u
+#define GSA_LENT_BYTES (64ull << 10)
+#define GSA_LANE_SERIALS 8192u
+#define GSA_LANE_NODES 128u
+#define GSA_LANE_LOOKS 16u
+#define GSA_LANE_DRIFT_SHARE 4u
+#define GSA_LANE_DRIFT_BYTES (64ll << 10)
+
 /* max_split: a block that is not cut serves a request that wastes less than this of it. */
 #define GSA_SPLIT_WASTE_BYTES (20ull << 20)
 
@@ -119,6 +136,7 @@ struct gsa_want {
 	const struct gsa_request *request;
 	uint64_t size_bytes; /* rounded */
 	enum gsa_pool pool;  /* PLAIN: a driver allocation of its own */
+	bool lend;	     /* the block becomes LENT instead of LIVE */
 };
 
 struct gsa_segment {
@@ -272,6 +290,13 @@ struct gsa {
 	uint64_t look_ns; /* 0: not looked yet */
 	uint64_t age_since_ns;
 
+	/* Lanes (lane.h). */
+	unsigned heat; /* how often the lock was found taken lately */
+	uint64_t lanes_after; /* alloc_serial from which on lanes may be opened */
+	uint64_t lanes_look_ns;
+	struct gsb_slab lane_slab;
+	struct gsb_slab chunk_slab;
+
 	struct gsb_slab block_slab;
 	struct gsb_slab segment_slab;
 	struct gsb_slab run_slab;
@@ -279,6 +304,13 @@ struct gsa {
 	struct gsb_slab tag_slab;
 	struct gsb_slab fence_slab;
 	struct gsa_map_slabs map_slabs;
+
+	/* Read without the lock. */
+	_Alignas(64) _Atomic unsigned lane_count; /* open ones */
+	_Atomic(struct gsa_lent *) lent; /* by units of GSA_LENT_BYTES of the range; NULL: nothing was lent yet */
+	uint64_t lent_address; /* of the range; fixed before `lent` is set, as is the next */
+	uint64_t lent_range_bytes;
+	_Atomic(struct gsa_lane *) lanes[GSA_LANES]; /* by stream */
 };
 
 /* The allocator, for whoever holds its lock: debug builds check that. */

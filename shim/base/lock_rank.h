@@ -16,6 +16,7 @@
  * GROW        Serialises the growing and trimming of one allocator (one per device). Held across cuMemCreate, Map,
  *             SetAccess, Unmap and Release, none of which waits for the GPU. Never taken on a free path.
  * ALLOCATOR   All state of one allocator (one per device). Held for short, bounded work only; no driver call at all.
+ * LANE        What one stream allocates and frees without ALLOCATOR (allocator/lane.h). No driver call. One at a time.
  * LIVE        The table of tracked addresses (shim/watch/live.c). Leaf.
  * RING        The event ring where it is not lock-free. Leaf.
  * QUEUE       Who puts work into the submission queue (graph/queue.c). Held while waiting for room there. Leaf, except that it
@@ -27,7 +28,7 @@
 #define GSB_LOCK_RANK_H
 
 #define GSB_LOCK_RANKS(X)                                                                                              \
-	X(BOOT) X(IPC) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LIVE) X(RING) X(QUEUE) X(STACK) X(META) X(LOG)
+	X(BOOT) X(IPC) X(CONTEXT) X(SNAPSHOT) X(GROW) X(ALLOCATOR) X(LANE) X(LIVE) X(RING) X(QUEUE) X(STACK) X(META) X(LOG)
 
 enum gsb_lock_rank {
 #define GSB_RANK_ENUM(name) GSB_RANK_##name,

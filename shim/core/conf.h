@@ -22,6 +22,7 @@ enum gs_snapshot_trigger {
 
 enum gs_conf_torch { GS_TORCH_OBSERVE, GS_TORCH_SERVE, GS_TORCH_OFF };
 enum gs_conf_backend { GS_BACKEND_VMM, GS_BACKEND_CUDAMALLOC, GS_BACKEND_OFF };
+enum gs_conf_lanes { GS_LANES_AUTO, GS_LANES_OFF, GS_LANES_ON }; /* as enum gsa_lanes */
 enum gs_conf_free_sync { GS_FREE_SYNC_AUTO, GS_FREE_SYNC_ALWAYS, GS_FREE_SYNC_NEVER };
 enum gs_conf_ipc { GS_IPC_VMM, GS_IPC_LEGACY };
 enum gs_conf_graph { GS_GRAPH_OFF, GS_GRAPH_AUTO };

@@ -585,6 +585,7 @@ int gs_device_bind(struct gs_device *device)
 	    .use_vmm = device->vmm && gs_conf.backend == GS_BACKEND_VMM,
 	    .expandable = gs_conf.expandable_segments,
 	    .runs_ahead = gs_conf.free_sync == GS_FREE_SYNC_NEVER,
+	    .lanes = (enum gsa_lanes)gs_conf.lanes,
 	    .max_split_bytes = gs_conf.max_split_size_mb << 20,
 	    .large_segment_bytes = gs_conf.large_segment_size_mb << 20,
 	    .collect_bytes = (uint64_t)((double)gs_device_limit(device) * gs_conf.garbage_collection_threshold),

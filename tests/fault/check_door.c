@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocator/lend.h"
 #include "allocator/pinned_book.h"
 #include "allocator/starts.h"
 #include "allocator/types.h"
@@ -145,6 +146,9 @@ unsigned gpushim_check_used(void)
 
 		if (allocator == NULL)
 			continue;
+		gsb_lock_acquire(&allocator->lock);
+		gsa_lend_end_all(allocator);
+		gsb_lock_release(&allocator->lock);
 		for (uint64_t at = 0; (handle = gsa_map_ceiling(&allocator->handles, at)) != NULL;
 		     at = handle->address + handle->size_bytes)
 			count += is_used(allocator, handle);

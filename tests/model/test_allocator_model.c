@@ -338,11 +338,22 @@ static void limited(void **state)
 		run_seed(seed, options, 4096ull << 20);
 }
 
+static void lanes(void **state)
+{
+	struct gsa_options options = fake_options();
+
+	(void)state;
+	options.lanes = GSA_LANES_ALWAYS;
+	for (uint64_t seed = 41; seed <= 44; seed++)
+		run_seed(seed, options, (seed % 3 + 1) * 512ull << 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(expandable_segments),
 	    cmocka_unit_test(fixed_segments),
+	    cmocka_unit_test(lanes),
 	    cmocka_unit_test(plain_segments),
 	    cmocka_unit_test(limited),
 	};

@@ -36,6 +36,7 @@ SETTINGS = {
     "memory_limit": ["0", "64M", "8M"],
     "purge_ms": ["10000", "0", "1"],
     "free_sync": ["auto", "always", "never"],
+    "lanes": ["auto", "on", "off"],
     "pinned_cache": ["True", "False"],
     "pinned_limit": ["0", "1M"],
     "ipc": ["vmm", "legacy"],

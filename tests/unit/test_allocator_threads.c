@@ -160,6 +160,26 @@ static void fixed_segments(void **state)
 	run(options, 400 * MIB);
 }
 
+static void lanes_with(uint64_t capacity_bytes)
+{
+	struct gsa_options options = fake_options();
+
+	options.lanes = GSA_LANES_ALWAYS;
+	run(options, capacity_bytes);
+}
+
+static void lanes(void **state)
+{
+	(void)state;
+	lanes_with(4 * GIB);
+}
+
+static void lanes_and_little_memory(void **state)
+{
+	(void)state;
+	lanes_with(200 * MIB);
+}
+
 /* Another thread that takes all that is free, whenever there is new memory. */
 static void steal(void *user)
 {
@@ -193,6 +213,8 @@ int main(void)
 	    cmocka_unit_test(plenty_of_memory),
 	    cmocka_unit_test(little_memory),
 	    cmocka_unit_test(fixed_segments),
+	    cmocka_unit_test(lanes),
+	    cmocka_unit_test(lanes_and_little_memory),
 	    cmocka_unit_test(what_others_take_meanwhile_keeps_nobody_for_ever),
 	};
 
