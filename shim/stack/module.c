@@ -16,7 +16,7 @@
 /* Written in walks over the loaded objects, which never overlap. */
 static _Atomic uint64_t seen_changes; /* gsb_elf_changes() of the last complete walk; 0 = none yet */
 static _Atomic unsigned takeovers;
-static uint32_t walk_count;
+static _Atomic uint32_t walk_count;
 static _Atomic uint32_t seen_in[GS_MODULES_MAX + 1]; /* number of the last walk that met the module */
 
 static _Atomic uint32_t generation;
@@ -68,7 +68,7 @@ static bool module_enter(void *user, const struct gsb_elf *elf)
 	uint32_t *walk = user, overlap, number;
 
 	if (*walk == 0)
-		*walk = ++walk_count;
+		*walk = atomic_fetch_add_explicit(&walk_count, 1, memory_order_relaxed) + 1;
 	if (elf->end == 0)
 		return false;
 	module.path = path_of(elf);
