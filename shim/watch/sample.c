@@ -127,6 +127,7 @@ static struct gs_sample_pair *pair_take(CUstream handle)
 		failures++;
 		return NULL;
 	}
+	pair->begin = gs_ticks();
 	next_pair++;
 	pair->row = NULL;
 	atomic_store(&pair->state, TAKEN);
@@ -210,8 +211,7 @@ void gs_sample_begin(CUstream given, bool per_thread)
 		gs_order_leave(cancel);
 	}
 	if (pair != NULL) {
-		pair->begin = gs_ticks();
-		cost += (pair->begin - before) / 16;
+		cost += (gs_ticks() - before) / 16;
 		gs_thread.sample = pair;
 	}
 	next_set(before);
