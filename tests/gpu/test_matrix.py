@@ -242,6 +242,15 @@ def the_table_is_made_of_all_runs_of_a_commit():
     assert "NVIDIA X" in table and "commit abc" in table and "older" not in table
 
 
+def times_may_be_of_another_commit():
+    table = matrix_table.markdown([
+        results([row_of("fp8", {"default": {"verdict": "same"}})], "first"),
+        results([row_of("fp8", {"default": {"time": 0.5, "memory": 1.0}}, control={"time": 0.98, "memory": 1.0})], "second"),
+    ])
+    assert "commit first.\nTimes: NVIDIA X" in table and "commit second." in table, table
+    assert "| FP8 (`torch._scaled_mm`) (A/A 0.98x, 1.00x) | same, 0.50x time, 1.00x memory |" in table, table
+
+
 def the_table_goes_between_the_marks_of_the_readme():
     with tempfile.TemporaryDirectory() as folder:
         result, readme = os.path.join(folder, "result"), os.path.join(folder, "README.md")
@@ -279,6 +288,7 @@ TESTS = [
     no_more_cells_are_begun_when_time_is_up,
     timed_rows_compare_least_times,
     the_table_is_made_of_all_runs_of_a_commit,
+    times_may_be_of_another_commit,
     the_table_goes_between_the_marks_of_the_readme,
 ]
 
