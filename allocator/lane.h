@@ -19,7 +19,8 @@
  *
  * Locks: ALLOCATOR before LANE. A stream's lane is found without a lock: lanes, once made, stay, and may serve another
  * stream later; whose lane it is, and whether an address still lies in one of its chunks, is looked at under its lock. It
- * is written with both held, as are the list of chunks, the map of what is lent, and the number of open lanes. */
+ * is written with both held, as are the list of chunks, the map of what is lent, and the number of open lanes. Memory on its
+ * way to a lane is a loan, which ALLOCATOR alone guards. */
 #ifndef GSA_LANE_H
 #define GSA_LANE_H
 

@@ -3,6 +3,7 @@
 
 #include "allocator/bins.h"
 #include "allocator/block.h"
+#include "allocator/fit.h"
 #include "allocator/reclaim.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
@@ -195,18 +196,64 @@ static struct gsa_block *trim_ends(struct gsa *allocator, struct gsa_block *home
 	return home;
 }
 
-/* A lent block becomes a chunk of the lane, or free again. */
-static bool adopt(struct gsa *allocator, struct gsa_lane *lane, struct gsa_block *home, const struct gsa_stream *stream)
+int gsa_lend_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
 {
-	struct gsa_chunk *chunk = NULL;
-	struct gsa_block *first;
+	struct gsa_loan *loan = want->loan;
 
-	if (lane == NULL || gsb_slab_reserve(&allocator->block_slab, 3) != GS_OK ||
+	if (lane_find(allocator, loan->stream.id) == NULL)
+		return GS_E_NO_MEMORY;
+	*ret_block = gsa_fit_take(allocator, want);
+	if (*ret_block == NULL)
+		return GS_E_NOT_FOUND;
+	(*ret_block)->state = GSA_BLOCK_LENT;
+	gsa_stats_enter(allocator, *ret_block);
+	loan->home = *ret_block;
+	loan->next = allocator->loans;
+	allocator->loans = loan;
+	return GS_OK;
+}
+
+/* Ends the loan at *link: its block is nobody's. */
+static struct gsa_block *loan_end(struct gsa_loan **link)
+{
+	struct gsa_loan *loan = *link;
+	struct gsa_block *home = loan->home;
+
+	*link = loan->next;
+	loan->home = NULL;
+	return home;
+}
+
+static void loans_back(struct gsa *allocator, uint64_t stream_id)
+{
+	struct gsa_loan **link = &allocator->loans, *loan;
+
+	while ((loan = *link) != NULL)
+		if (loan->stream.id == stream_id)
+			free_again(allocator, loan_end(link), &loan->stream);
+		else
+			link = &loan->next;
+}
+
+/* A lent block becomes a chunk of its stream's lane, or free again. */
+static bool adopt(struct gsa *allocator, struct gsa_loan *loan)
+{
+	struct gsa_lane *lane = lane_find(allocator, loan->stream.id);
+	struct gsa_loan **link = &allocator->loans;
+	struct gsa_chunk *chunk = NULL;
+	struct gsa_block *home, *first;
+
+	if (loan->home == NULL)
+		return false;
+	while (*link != loan)
+		link = &(*link)->next;
+	home = loan_end(link);
+	if (gsb_slab_reserve(&allocator->block_slab, 3) != GS_OK ||
 	    (chunk = gsb_slab_take_dirty(&allocator->chunk_slab)) == NULL) {
-		free_again(allocator, home, stream);
+		free_again(allocator, home, &loan->stream);
 		return false;
 	}
-	home = trim_ends(allocator, home, stream);
+	home = trim_ends(allocator, home, &loan->stream);
 	first = gsb_slab_take_dirty(&allocator->block_slab);
 	gsa_chunk_open(chunk, home, first);
 	gsa_block_inherit(first, home);
@@ -278,6 +325,7 @@ static void end(struct gsa *allocator, struct gsa_lane *lane)
 	book(allocator, lane);
 	while (lane->chunks != NULL)
 		chunk_back(allocator, lane, lane->chunks);
+	loans_back(allocator, lane->stream.id);
 	lane->stream.id = 0;
 	lane->strangers = lane->served = lane->seen = lane->misses = lane->asks_at = 0;
 	gsb_lock_release(&lane->lock);
@@ -364,22 +412,32 @@ void gsa_lend_fini(struct gsa *allocator)
 		gsb_os_pages_unmap(lent, allocator->lent_range_bytes / GSA_LENT_BYTES * sizeof(*lent));
 }
 
+/* The lane in the stream's slot, made if need be; NULL: no pages for that. */
+static struct gsa_lane *slot_lane(struct gsa *allocator, uint64_t stream_id)
+{
+	struct gsa_lane *lane = atomic_load_explicit(gsa_lane_slot(allocator, stream_id), memory_order_relaxed);
+
+	if (!map_open(allocator) || (lane == NULL && (lane = gsb_slab_take(&allocator->lane_slab)) == NULL))
+		return NULL;
+	if (atomic_load_explicit(gsa_lane_slot(allocator, stream_id), memory_order_relaxed) == NULL) {
+		gsb_lock_init(&lane->lock, GSB_RANK_LANE);
+		atomic_store_explicit(gsa_lane_slot(allocator, stream_id), lane, memory_order_release);
+	}
+	return lane;
+}
+
 /* The stream's lane, opened if need be; NULL. */
 static struct gsa_lane *open_lane(struct gsa *allocator, const struct gsa_want *want)
 {
 	const struct gsa_stream *stream = want->request->stream;
 	struct gsa_lane *lane = lane_find(allocator, stream->id);
 
-	if (lane != NULL || !gsa_lend_due(allocator, want) || !map_open(allocator))
+	if (lane != NULL || !gsa_lend_due(allocator, want))
 		return lane;
-	lane = atomic_load_explicit(gsa_lane_slot(allocator, stream->id), memory_order_relaxed);
+	lane = slot_lane(allocator, stream->id);
 	if (lane == NULL) {
-		lane = gsb_slab_take(&allocator->lane_slab);
-		if (lane == NULL)
-			return NULL;
-		gsb_lock_init(&lane->lock, GSB_RANK_LANE);
-		lane->serial = lane->serial_end = 0;
-		atomic_store_explicit(gsa_lane_slot(allocator, stream->id), lane, memory_order_release);
+		allocator->lanes_after = allocator->alloc_serial + ALLOCS_REFUSED;
+		return NULL;
 	}
 	if (atomic_load_explicit(&allocator->lane_count, memory_order_relaxed) == 0)
 		allocator->lanes_look_ns = allocator->ops.now_ns(allocator->device);
@@ -423,13 +481,15 @@ static void refuse(struct gsa *allocator, struct gsa_lane *lane)
 bool gsa_lend_more(struct gsa *allocator, const struct gsa_want *want)
 {
 	struct gsa_request request = *want->request;
-	struct gsa_want lend = {.request = &request, .pool = GSA_POOL_SMALL, .lend = true};
+	struct gsa_loan loan = {0};
+	struct gsa_want lend = {.request = &request, .pool = GSA_POOL_SMALL, .loan = &loan};
 	struct gsa_block_info info;
 	struct gsa_lane *lane;
 	bool ready = false;
 
 	if (!gsa_lane_suits(want))
 		return false;
+	loan.stream = *request.stream;
 	gsb_lock_acquire(&allocator->lock);
 	lane = open_lane(allocator, want);
 	if (lane != NULL)
@@ -441,12 +501,9 @@ bool gsa_lend_more(struct gsa *allocator, const struct gsa_want *want)
 	request.lasting = true;
 	ready = gsa_reclaim_lend(allocator, &lend, &info) == GS_OK;
 	gsb_lock_acquire(&allocator->lock);
-	lane = lane_find(allocator, request.stream->id);
-	if (ready)
-		ready = adopt(allocator, lane, gsa_starts_find(&allocator->starts[GSA_POOL_SMALL], info.address),
-			      request.stream);
-	else
-		refuse(allocator, lane);
+	ready = ready && adopt(allocator, &loan);
+	if (!ready)
+		refuse(allocator, lane_find(allocator, request.stream->id));
 	gsb_lock_release(&allocator->lock);
 	return ready;
 }

@@ -29,6 +29,9 @@ bool gsa_lend_due(struct gsa *allocator, const struct gsa_want *want);
  * the request is not for a lane. No lock held. */
 bool gsa_lend_more(struct gsa *allocator, const struct gsa_want *want);
 
+/* What gsa_live_take does for a want with a loan. GS_E_NO_MEMORY: the stream has no lane any more. */
+int gsa_lend_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block);
+
 /* The lane has no room for so much: whether it should have more. The lane's lock held, and maybe no other. */
 bool gsa_lend_wanted(struct gsa_lane *lane);
 

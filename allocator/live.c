@@ -88,16 +88,13 @@ int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa
 
 	if (error != GS_OK)
 		return error;
+	if (__builtin_expect(want->loan != NULL, 0))
+		return gsa_lend_take(allocator, want, ret_block);
 	block = gsa_fit_take(allocator, want);
 	if (block == NULL)
 		return GS_E_NOT_FOUND;
 	*ret_block = block;
-	if (__builtin_expect(want->lend, 0)) {
-		block->state = GSA_BLOCK_LENT;
-		gsa_stats_enter(allocator, block);
-	} else {
-		enter(allocator, block, want->request);
-	}
+	enter(allocator, block, want->request);
 	return GS_OK;
 }
 

@@ -10,7 +10,7 @@ uint64_t gsa_reclaim_trim(struct gsa *allocator, uint64_t keep_bytes);
 /* Serves a request that nothing free fits. Errors as gsa_alloc. */
 int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
-/* A block for a lane (want->lend), from what is free or new: nothing is given up for it. */
+/* A block for a lane (want->loan), from what is free or new: nothing is given up for it. */
 int gsa_reclaim_lend(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info);
 
 #endif

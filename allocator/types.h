@@ -131,12 +131,19 @@
 enum gsa_pool { GSA_POOL_LARGE, GSA_POOL_SMALL, GSA_POOL_PLAIN, GSA_POOL_COUNT };
 #define GSA_ARENA_POOLS 2 /* the first two */
 
+/* A LENT block on its way to a lane, which is open until it arrives: when the lane ends, the block is taken back. */
+struct gsa_loan {
+	struct gsa_stream stream;
+	struct gsa_block *home; /* NULL: none, or taken back */
+	struct gsa_loan *next;
+};
+
 /* A request on its way through the allocator. */
 struct gsa_want {
 	const struct gsa_request *request;
 	uint64_t size_bytes; /* rounded */
 	enum gsa_pool pool;  /* PLAIN: a driver allocation of its own */
-	bool lend;	     /* the block becomes LENT instead of LIVE */
+	struct gsa_loan *loan; /* the block becomes LENT instead of LIVE; NULL */
 };
 
 struct gsa_segment {
@@ -294,6 +301,7 @@ struct gsa {
 	unsigned heat; /* how often the lock was found taken lately */
 	uint64_t lanes_after; /* alloc_serial from which on lanes may be opened */
 	uint64_t lanes_look_ns;
+	struct gsa_loan *loans;
 	struct gsb_slab lane_slab;
 	struct gsb_slab chunk_slab;
 
