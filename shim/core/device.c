@@ -473,19 +473,29 @@ void gs_context_leave(bool pushed)
 		gs_driver.cuCtxPopCurrent_v2(&popped);
 }
 
-bool gs_context_wait(CUcontext handle, CUresult *ret_result)
+static int context_wait(CUcontext handle, CUresult *ret_result)
 {
-	struct gs_order_relaxed saved;
 	bool pushed;
 
 	if (!gs_context_enter(handle, &pushed))
-		return false;
-	saved = gs_order_relaxed_begin();
+		return GS_E_NOT_FOUND;
 	gs_submit_flush();
 	*ret_result = gs_driver.cuCtxSynchronize();
-	gs_order_relaxed_end(saved);
 	gs_context_leave(pushed);
-	return true;
+	return GS_OK;
+}
+
+int gs_context_wait(CUcontext handle, CUresult *ret_result)
+{
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
+	int error = GS_E_FORBIDDEN;
+
+	if (gs_order_wait_enter()) {
+		error = context_wait(handle, ret_result);
+		gs_order_wait_leave();
+	}
+	gs_order_relaxed_end(saved);
+	return error;
 }
 
 void gs_context_gone(CUcontext handle)

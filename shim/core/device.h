@@ -110,9 +110,9 @@ unsigned gs_context_list(struct gs_context *contexts, unsigned capacity);
 bool gs_context_enter(CUcontext handle, bool *ret_pushed);
 void gs_context_leave(bool pushed);
 
-/* Waits for the context in relaxed capture mode. *ret_result: what the wait met. False: it cannot be made current. Not
- * between gs_order_enter and gs_order_leave: it may take long. */
-bool gs_context_wait(CUcontext handle, CUresult *ret_result);
+/* Waits for the context. *ret_result: what the wait met. GS_E_NOT_FOUND: it cannot be made current; GS_E_FORBIDDEN: a capture
+ * is open (H9). Not between gs_order_enter and gs_order_leave: it may take long. */
+int gs_context_wait(CUcontext handle, CUresult *ret_result);
 
 /* The context is gone: marks it dead, and frees what the allocators hold for it. */
 void gs_context_gone(CUcontext handle);

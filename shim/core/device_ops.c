@@ -347,10 +347,8 @@ static int fence_waited(const struct gs_context *contexts, unsigned count, uint6
 	CUresult result = CUDA_SUCCESS;
 
 	for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
-		if (gs_order_capturing())
+		if (gs_context_wait(contexts[i].handle, &result) == GS_E_FORBIDDEN)
 			return GS_E_FORBIDDEN;
-		else
-			gs_context_wait(contexts[i].handle, &result);
 	return result == CUDA_SUCCESS ? fence_record(NULL, 0, NULL, ret_fence) : gs_driver_error(result);
 }
 

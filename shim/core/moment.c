@@ -1,6 +1,7 @@
 /* See moment.h. */
 #include "shim/core/moment.h"
 
+#include "shim/base/err.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
 #include "shim/submit/submit.h"
@@ -41,7 +42,7 @@ CUresult gs_moment_await(CUcontext context)
 
 	gs_thread.memory_work++;
 	gs_moment_take(&moment);
-	if (!gs_context_wait(context, &result))
+	if (gs_context_wait(context, &result) != GS_OK)
 		return CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS)
 		gs_moment_passed(&moment, context);

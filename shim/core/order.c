@@ -11,6 +11,9 @@
 #include "shim/base/slab.h"
 #include "shim/core/epoch.h"
 
+/* Of 20 us and what the system adds to that. */
+#define WAIT_NAPS 2000u
+
 struct capture {
 	CUstream stream;
 	CUcontext context; /* that was current when it began */
@@ -26,6 +29,7 @@ static _Atomic bool capture_lost;      /* see gs_order_capture_lost */
 /* Who enters counts itself before it looks for captures and holds; who captures or holds does so before it looks for
  * those inside. So one of them sees the other. */
 static _Atomic unsigned inside_count;
+static _Atomic unsigned wait_count;   /* inside gs_order_wait_enter */
 static _Atomic unsigned memory_count; /* inside gs_order_memory_enter */
 static _Atomic unsigned hold_count;
 
@@ -65,6 +69,8 @@ void gs_order_capture_begins(CUstream stream)
 		gs_order_capture_lost();
 	gs_epoch_end();
 	await_zero(&inside_count);
+	for (unsigned naps = 0; naps < WAIT_NAPS && atomic_load(&wait_count) != 0; naps++)
+		gsb_os_nap();
 }
 
 void gs_order_capture_lost(void)
@@ -184,6 +190,20 @@ void gs_order_leave(int cancel)
 	gsb_os_cancel_restore(cancel);
 }
 
+bool gs_order_wait_enter(void)
+{
+	atomic_fetch_add(&wait_count, 1);
+	if (!gs_order_capturing())
+		return true;
+	gs_order_wait_leave();
+	return false;
+}
+
+void gs_order_wait_leave(void)
+{
+	atomic_fetch_sub(&wait_count, 1);
+}
+
 int gs_order_hold(void)
 {
 	int cancel = gsb_os_cancel_hold();
@@ -288,6 +308,7 @@ void gs_order_reset_locks(void)
 {
 	gsb_lock_reset(&capture_lock);
 	atomic_store(&inside_count, 0);
+	atomic_store(&wait_count, 0);
 	atomic_store(&memory_count, 0);
 	atomic_store(&hold_count, 0);
 }

@@ -9,7 +9,7 @@
 #include "shim/api/cuda.h"
 
 /* Before the driver is asked to begin a capture on the stream, and once that has failed or the capture has ended. The
- * first waits for the threads between gs_order_enter and gs_order_leave. The per-thread stream goes by the handle
+ * first waits for the threads between gs_order_enter and gs_order_leave, and a while for those that wait for a context. The per-thread stream goes by the handle
  * CU_STREAM_PER_THREAD. */
 void gs_order_capture_begins(CUstream stream);
 void gs_order_capture_ended(CUstream stream);
@@ -23,6 +23,12 @@ void gs_order_context_gone(CUcontext context);
  * for calls that wait for the device. */
 bool gs_order_enter(int *ret_cancel);
 void gs_order_leave(int cancel);
+
+/* Between the two the thread may wait for a context, which would break a capture that is open there. So one that would begin
+ * waits for it, but for no longer than some 100 ms: what the device waits for may be what that thread does next. False: a
+ * capture is open, do not wait. */
+bool gs_order_wait_enter(void);
+void gs_order_wait_leave(void);
 
 /* Around the end of a context: keeps all others from gs_order_enter and gs_order_memory_enter, and waits for those inside. Returns what
  * gs_order_let_go wants; the thread is not cancelled in between. */

@@ -201,13 +201,12 @@ static void sweep(void)
 	struct gs_ipc_import *next;
 	CUresult met;
 
-	if (gs_order_capturing())
-		return;
 	for (struct gs_ipc_import *import = imports; import != NULL; import = next) {
 		next = import->next;
 		if (import->count > 0)
 			continue;
-		gs_context_wait(import->context, &met);
+		if (gs_context_wait(import->context, &met) == GS_E_FORBIDDEN)
+			return;
 		unmap(import);
 		import_drop(import);
 	}

@@ -122,7 +122,8 @@ static bool keep(struct gsa_pinned *pinned, void *p)
 	if (!serves() || gsa_pinned_find(pinned, (uint64_t)(uintptr_t)p, &info) != GS_OK ||
 	    info.address != (uint64_t)(uintptr_t)p)
 		return false;
-	if (waits(pinned) && gs_moment_await((CUcontext)(uintptr_t)info.kind.owner) != CUDA_SUCCESS)
+	if (waits(pinned) &&
+	    (gs_moment_await((CUcontext)(uintptr_t)info.kind.owner) != CUDA_SUCCESS || gs_order_capturing()))
 		return false;
 	return gsa_pinned_free(pinned, info.address) == GS_OK;
 }

@@ -305,6 +305,56 @@ static void h9_a_capture_begins_when_nobody_records(void **state)
 	assert_true(enters());
 }
 
+static bool begun(void)
+{
+	return atomic_load(&done);
+}
+
+/* Whether the capture waited; on a busy machine it may have waited long enough before that is seen. */
+static bool capture_waits_for_wait(void)
+{
+	bool early, open, entered;
+	pthread_t thread;
+
+	assert_true(gs_order_wait_enter());
+	early = ends_soon(&thread, begin_capture);
+	open = soon(gs_order_capturing);
+	entered = gs_order_wait_enter();
+	gs_order_wait_leave();
+	pthread_join(thread, NULL);
+	gs_order_capture_ended(STREAM(1));
+	assert_true(open);
+	assert_false(entered);
+	assert_true(gs_order_wait_enter());
+	gs_order_wait_leave();
+	return !early;
+}
+
+static void h9_a_capture_begins_when_nobody_waits_for_a_context(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		if (capture_waits_for_wait())
+			return;
+	fail();
+}
+
+/* What the device waits for may be what the thread does that would begin the capture. */
+static void h9_a_capture_does_not_wait_for_ever(void **state)
+{
+	pthread_t thread;
+	bool late;
+
+	(void)state;
+	assert_true(gs_order_wait_enter());
+	ends_soon(&thread, begin_capture);
+	late = soon(begun);
+	gs_order_wait_leave();
+	pthread_join(thread, NULL);
+	gs_order_capture_ended(STREAM(1));
+	assert_true(late);
+}
+
 static void h6_a_context_ends_when_nobody_records(void **state)
 {
 	bool early, refused, entered, made_early;
@@ -382,6 +432,9 @@ int main(void)
 	    cmocka_unit_test(what_a_wait_saw_is_settled),
 	    {"H9 nobody records while a capture is open", h9_nobody_records_while_a_capture_is_open, NULL, NULL, NULL},
 	    {"H9 a capture begins when nobody records", h9_a_capture_begins_when_nobody_records, NULL, NULL, NULL},
+	    {"H9 a capture begins when nobody waits for a context", h9_a_capture_begins_when_nobody_waits_for_a_context, NULL,
+	     NULL, NULL},
+	    {"H9 a capture does not wait for ever", h9_a_capture_does_not_wait_for_ever, NULL, NULL, NULL},
 	    {"H6 a context ends when nobody records", h6_a_context_ends_when_nobody_records, NULL, NULL, NULL},
 	    {"H6 a context ends when its memory is in the books", h6_a_context_ends_when_its_memory_is_in_the_books, NULL, NULL,
 	     NULL},
