@@ -7,6 +7,7 @@
 #include "allocator/starts.h"
 #include "allocator/stats.h"
 #include "allocator/stitch.h"
+#include "shim/base/assert.h"
 #include "shim/base/err.h"
 
 int gsa_share(struct gsa *allocator, uint64_t address)
@@ -69,6 +70,7 @@ void gsa_share_retire(struct gsa *allocator, struct gsa_block *block)
 	block->shared = true;
 	block->retired = true;
 	block->asked_bytes = 0;
+	block->freed_on = 0; /* idle, and not pending with what is beside it, when it comes back */
 	gsa_stats_enter(allocator, block);
 	list_add(allocator, block);
 }
@@ -148,8 +150,10 @@ static struct gsa_block *gather(struct gsa *allocator, enum gsa_pool pool, const
 			cut(allocator, pool, block, end - block->address);
 		if (block->retired)
 			block = come_back(allocator, block);
-		if (gsa_block_end(block) >= end)
+		if (gsa_block_end(block) >= end) {
+			gsb_debug_assert(block->state == GSA_BLOCK_IDLE && block->address <= handle->address);
 			return block;
+		}
 	}
 }
 

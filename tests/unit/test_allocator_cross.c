@@ -106,7 +106,7 @@ static void ask(struct worker *worker, const struct held *held)
 	gsb_assert(found.address == held->block.address && found.serial == held->block.serial &&
 		   found.size_bytes == held->block.size_bytes && found.stream_id == held->stream_id);
 	gsb_assert(gsa_holds(allocator, held->block.address + draw(worker, held->block.reserved_bytes)));
-	switch (draw(worker, 30)) {
+	switch (draw(worker, 12)) {
 	case 0:
 		gsb_assert(gsa_share(allocator, held->block.address) == GS_OK);
 		break;
@@ -194,7 +194,7 @@ static void *work(void *argument)
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		struct held *held = &slots[draw(worker, SLOTS)];
 
-		if (draw(worker, 100) == 0)
+		if (draw(worker, 40) == 0)
 			disturb(worker);
 		if (atomic_exchange(&held->taken, true))
 			continue;
