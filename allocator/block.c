@@ -123,19 +123,6 @@ struct gsa_block *gsa_block_settle(struct gsa *allocator, struct gsa_block *bloc
 	return block;
 }
 
-/* The block keeps its first bytes; rear becomes the rest of it, and all else is as it was. */
-static inline void split(struct gsa_block *block, struct gsa_block *rear, uint64_t size_bytes)
-{
-	*rear = *block;
-	rear->address += size_bytes;
-	rear->size_bytes -= size_bytes;
-	rear->prev = block;
-	if (rear->next != NULL)
-		rear->next->prev = rear;
-	block->size_bytes = size_bytes;
-	block->next = rear;
-}
-
 struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes)
 {
 	struct gsa_block *rear = gsb_slab_take_dirty(&allocator->block_slab);
@@ -144,7 +131,7 @@ struct gsa_block *gsa_block_cut(struct gsa *allocator, struct gsa_block *block, 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	gsb_assert(rear != NULL && size_bytes > 0 && size_bytes < block->size_bytes);
 	gsa_bins_remove(bins, block);
-	split(block, rear, size_bytes);
+	gsa_block_split(block, rear, size_bytes);
 	if (block->state == GSA_BLOCK_PENDING)
 		gsa_tag_push_behind(block->tag, block, rear);
 	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
@@ -158,7 +145,7 @@ struct gsa_block *gsa_block_part(struct gsa *allocator, struct gsa_block *block,
 	struct gsa_block *rear = gsb_slab_take_dirty(&allocator->block_slab);
 
 	gsb_assert(rear != NULL && size_bytes > 0 && size_bytes < block->size_bytes);
-	split(block, rear, size_bytes);
+	gsa_block_split(block, rear, size_bytes);
 	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
 	return rear;
 }
@@ -171,7 +158,7 @@ static void take_front(struct gsa *allocator, struct gsa_block *block, uint64_t 
 
 	gsb_assert(rear != NULL);
 	gsa_bins_remove(bins, block);
-	split(block, rear, size_bytes);
+	gsa_block_split(block, rear, size_bytes);
 	gsa_starts_add(&allocator->starts[pool_at(allocator, rear)], rear);
 	gsa_bins_insert(bins, rear);
 	gsa_stats_leave(allocator, block);

@@ -38,6 +38,19 @@ static inline void gsa_block_inherit(struct gsa_block *block, const struct gsa_b
 	block->thread = from->thread;
 }
 
+/* The block keeps its first bytes; rear becomes the rest of it, and all else is as it was. In no bin and no book. */
+static inline void gsa_block_split(struct gsa_block *block, struct gsa_block *rear, uint64_t size_bytes)
+{
+	*rear = *block;
+	rear->address += size_bytes;
+	rear->size_bytes -= size_bytes;
+	rear->prev = block;
+	if (rear->next != NULL)
+		rear->next->prev = rear;
+	block->size_bytes = size_bytes;
+	block->next = rear;
+}
+
 /* Merges the free block with as many of its successors as it takes, all of them entered and free, cuts off what is too
  * much and returns the rest detached. Takes at most one node. */
 struct gsa_block *gsa_block_take(struct gsa *allocator, struct gsa_block *block, uint64_t size_bytes);

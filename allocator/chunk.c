@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "allocator/block.h"
 #include "shim/base/assert.h"
 
 static uint64_t unit_of(const struct gsa_chunk *chunk, uint64_t address)
@@ -40,14 +41,7 @@ void gsa_chunk_cut(struct gsa_chunk *chunk, struct gsa_block *block, struct gsa_
 {
 	struct gsa_block **start;
 
-	*rear = *block;
-	rear->address += size_bytes;
-	rear->size_bytes -= size_bytes;
-	rear->prev = block;
-	if (rear->next != NULL)
-		rear->next->prev = rear;
-	block->size_bytes = size_bytes;
-	block->next = rear;
+	gsa_block_split(block, rear, size_bytes);
 	start = &chunk->starts[unit_of(chunk, rear->address)];
 	if (*start == NULL || (*start)->address > rear->address)
 		*start = rear;

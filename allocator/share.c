@@ -91,14 +91,7 @@ static void cut(struct gsa *allocator, enum gsa_pool pool, struct gsa_block *blo
 	struct gsa_block *rear = gsb_slab_take(&allocator->block_slab);
 
 	gsa_stats_leave(allocator, block);
-	*rear = *block;
-	rear->address += size_bytes;
-	rear->size_bytes -= size_bytes;
-	rear->prev = block;
-	if (rear->next != NULL)
-		rear->next->prev = rear;
-	block->next = rear;
-	block->size_bytes = size_bytes;
+	gsa_block_split(block, rear, size_bytes);
 	gsa_starts_add(&allocator->starts[pool], rear);
 	gsa_stats_enter(allocator, block);
 	gsa_stats_enter(allocator, rear);

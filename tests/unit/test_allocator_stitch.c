@@ -454,6 +454,30 @@ static void a_shared_stitched_block_goes_back(void **state)
 	bench_close(bench);
 }
 
+/* What was freed beside it on the same stream is pending: that says nothing of the block. */
+static void a_shared_stitched_block_goes_back_beside_pending_memory(void **state)
+{
+	struct bench *bench = bench_open(fake_options(), GIB);
+	uint64_t live[PIECES];
+	uint64_t large;
+
+	(void)state;
+	pieces(bench, live, true);
+	large = take(bench, ALL_BYTES, 1);
+	assert_int_equal(gsa_share(bench->allocator, large), GS_OK);
+	fake_submit(&bench->fake, 1);
+	give(bench, large, 1);
+	for (unsigned i = 0; i < PIECES; i += 2)
+		give(bench, live[i], 1);
+	fake_finish(&bench->fake, 1);
+	gsa_share_sweep(bench->allocator);
+	gsa_check(bench->allocator);
+	assert_int_equal(bench->fake.used_bytes, ALL_BYTES);
+	for (unsigned i = 0; i < PIECES; i++)
+		assert_true(fake_usable(&bench->fake, live[i], PIECE_BYTES));
+	bench_close(bench);
+}
+
 /* A stitched block that is looked up by its address keeps that address, and all behind it. */
 static void a_held_stitched_block_keeps_its_memory(void **state)
 {
@@ -559,6 +583,7 @@ int main(void)
 	    cmocka_unit_test(what_is_freed_while_others_are_dropped_goes_back_whole),
 	    cmocka_unit_test(a_stitched_block_is_a_block),
 	    cmocka_unit_test(a_shared_stitched_block_goes_back),
+	    cmocka_unit_test(a_shared_stitched_block_goes_back_beside_pending_memory),
 	    cmocka_unit_test(a_held_stitched_block_keeps_its_memory),
 	    cmocka_unit_test(a_walk_goes_on_behind_a_hole),
 	    cmocka_unit_test(access_reaches_stitched_memory),
