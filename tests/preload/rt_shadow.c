@@ -84,6 +84,29 @@ static void free_under_work(void)
 	NEED(cudaStreamSynchronize(streams[1]));
 }
 
+/* What the pool hands to a smaller owner on the same stream is whole for what was queued before, also for what begins
+ * where the new owner ends. */
+static void smaller_owner(void)
+{
+	uint32_t *smaller, *here;
+
+	NEED(cudaHostAlloc((void **)&here, WORDS * sizeof(*here), 0));
+	NEED(cudaMallocAsync((void **)&words, 2 * WORDS * sizeof(*words), streams[0]));
+	kernel_delay(DELAY, streams[0]);
+	for (size_t from_word = 0; from_word <= WORDS; from_word += WORDS / 2) {
+		kernel_fill(words + from_word, 1, WORDS, streams[0]);
+		NEED(cudaMemsetAsync(words + from_word, 0, WORDS * sizeof(*words), streams[0]));
+		NEED(cudaMemcpyAsync(here, words + from_word, WORDS * sizeof(*words), cudaMemcpyDefault, streams[0]));
+		NEED(cudaMemcpyAsync(words + from_word, here, WORDS * sizeof(*words), cudaMemcpyDefault, streams[0]));
+	}
+	NEED(cudaFreeAsync(words, streams[0]));
+	NEED(cudaMallocAsync((void **)&smaller, WORDS * sizeof(*words), streams[0]));
+	if (smaller != words)
+		exit(3);
+	NEED(cudaMemsetAsync(smaller, 0, WORDS * sizeof(*words), streams[0]));
+	NEED(cudaStreamSynchronize(streams[0]));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -111,6 +134,8 @@ int main(int argc, char **argv)
 		pinned(true, true);
 	else if (strcmp(what, "late-across") == 0)
 		late_across();
+	else if (strcmp(what, "smaller-owner") == 0)
+		smaller_owner();
 	else if (strcmp(what, "use-after-free") == 0)
 		use_after_free();
 	else if (strcmp(what, "free-under-work") == 0)

@@ -13,7 +13,7 @@ from='^gpushim-sim: shadow: '
 
 for shim in '' --no-shim; do
 	# shellcheck disable=SC2086
-	for what in same-stream ordered beside pinned-done; do
+	for what in same-stream ordered beside pinned-done smaller-owner; do
 		shadow $shim --seed 5 $what
 		is "$what is in order ${shim:-with the shim}" "$status:$output" '0:0 errors'
 	done

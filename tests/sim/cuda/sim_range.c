@@ -15,7 +15,7 @@ static size_t range_count;
 static size_t range_capacity;
 static uint64_t next_buffer_id = 1;
 
-/* Index of the first range that ends above the address. */
+/* Index of the first range that ends above the address, with what belongs to its block. */
 static size_t index_above(uintptr_t address)
 {
 	size_t low = 0, high = range_count;
@@ -23,7 +23,7 @@ static size_t index_above(uintptr_t address)
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (ranges[middle]->start + ranges[middle]->size_bytes <= address)
+		if (ranges[middle]->start + ranges[middle]->whole_bytes <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -79,11 +79,17 @@ struct sim_range *sim_range_above(uintptr_t address)
 	return at < range_count ? ranges[at] : NULL;
 }
 
-struct sim_range *sim_range_find(uintptr_t address)
+static struct sim_range *range_holding(uintptr_t address, bool whole)
 {
 	struct sim_range *range = sim_range_above(address);
+	uintptr_t end = range ? range->start + (whole ? range->whole_bytes : range->size_bytes) : 0;
 
-	return range && range->start <= address ? range : NULL;
+	return range && range->start <= address && address < end ? range : NULL;
+}
+
+struct sim_range *sim_range_find(uintptr_t address)
+{
+	return range_holding(address, false);
 }
 
 static bool range_allows(const struct sim_range *range, bool write, const struct sim_device *device)
@@ -102,17 +108,17 @@ static bool range_allows(const struct sim_range *range, bool write, const struct
 static bool range_covers(uintptr_t start, size_t size_bytes, bool write, const struct sim_device *device, bool whole)
 {
 	uintptr_t end = start + size_bytes;
-	const struct sim_range *range = sim_range_find(start);
+	const struct sim_range *range = range_holding(start, whole);
 
 	if (!start)
 		return false;
 	if (!range)
 		return !sim_vmm_reserved(start);
-	while (range && range->start <= start && range_allows(range, write, device)) {
+	while (range && range_allows(range, write, device)) {
 		start = range->start + (whole ? range->whole_bytes : range->size_bytes);
 		if (start >= end)
 			return true;
-		range = sim_range_find(start);
+		range = range_holding(start, whole);
 	}
 	return false;
 }

@@ -50,7 +50,8 @@ uint64_t sim_range_newest(void);
 /* The range that holds the address; NULL for pageable memory. */
 struct sim_range *sim_range_find(uintptr_t address);
 
-/* The first range that ends above the address, and the one after a range: for walking. NULL at the end. */
+/* The first range that ends above the address (a POOL one with its block), and the one after a range: for walking. NULL
+ * at the end. */
 struct sim_range *sim_range_above(uintptr_t address);
 size_t sim_range_count(void);
 
