@@ -498,6 +498,21 @@ int gs_context_wait(CUcontext handle, CUresult *ret_result)
 	return error;
 }
 
+CUresult gs_context_error(CUcontext handle)
+{
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
+	CUresult result = CUDA_SUCCESS;
+	size_t free_bytes, total_bytes;
+	bool pushed;
+
+	if (gs_context_enter(handle, &pushed)) {
+		result = gs_driver.cuMemGetInfo_v2(&free_bytes, &total_bytes);
+		gs_context_leave(pushed);
+	}
+	gs_order_relaxed_end(saved);
+	return gs_order_breaks(result) ? result : CUDA_SUCCESS;
+}
+
 void gs_context_gone(CUcontext handle)
 {
 	struct gs_context *context;

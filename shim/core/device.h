@@ -114,6 +114,9 @@ void gs_context_leave(bool pushed);
  * is open (H9). Not between gs_order_enter and gs_order_leave: it may take long. */
 int gs_context_wait(CUcontext handle, CUresult *ret_result);
 
+/* The error that sticks to the context. Waits for nothing, and breaks no capture. */
+CUresult gs_context_error(CUcontext handle);
+
 /* The context is gone: marks it dead, and frees what the allocators hold for it. */
 void gs_context_gone(CUcontext handle);
 

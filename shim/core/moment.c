@@ -39,10 +39,14 @@ CUresult gs_moment_await(CUcontext context)
 {
 	struct gs_moment moment;
 	CUresult result;
+	int error;
 
 	gs_thread.memory_work++;
 	gs_moment_take(&moment);
-	if (gs_context_wait(context, &result) != GS_OK)
+	error = gs_context_wait(context, &result);
+	if (error == GS_E_FORBIDDEN && gs_order_broken())
+		return gs_context_error(context);
+	if (error != GS_OK)
 		return CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS)
 		gs_moment_passed(&moment, context);

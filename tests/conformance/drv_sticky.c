@@ -25,6 +25,7 @@ int main(void)
 	CUstream first, second;
 	CUcontext context = rule_start(), current = NULL;
 	CUdeviceptr memory;
+	size_t free_bytes, total_bytes;
 	const char *name = NULL;
 	CUresult result;
 	CUevent event;
@@ -54,6 +55,7 @@ int main(void)
 	WANT(cuEventSynchronize(event), CUDA_ERROR_ILLEGAL_ADDRESS);
 	WANT(cuLaunchKernel(good, 1, 1, 1, 1, 1, 1, 0, second, delay_params, NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
 	WANT(cuMemAlloc(&memory, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
+	WANT(cuMemGetInfo(&free_bytes, &total_bytes), CUDA_ERROR_ILLEGAL_ADDRESS);
 	WANT(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
 	WANT(cuCtxGetCurrent(&current), CUDA_SUCCESS);
 	WANT(current == context, 1);

@@ -86,4 +86,10 @@ run snapshot:off stream
 is 'no snapshot wanted: one line, no file' "$(wc -l <<<"$line")$(ls "$folder" | grep -c '^gpushim')" 10
 run snapshot:exit stream
 is 'the one at exit has it too' "$("$report" summary --json "$folder"/gpushim.*.json | grep -c '"kernel":"sim_fail"')" 1
+for where in none here apart; do
+	for setting in '' ,free_sync:never ,free_sync:always ,backend:cudamalloc ,submit:thread ,lanes:on; do
+		GPUSHIM_ALLOC_CONF=snapshot:off$setting same "every free tells the error, a capture is open: $where$setting" \
+			"$programs/drv_sticky_frees" $where
+	done
+done
 done_testing
