@@ -163,17 +163,20 @@ $(O)/check/%.o: %.S | toolkit
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(if $(SAN),-DGS_DOORS_UNNAMED) $(DEPS) -g -c $< -o $@
 
+# Never unloaded, whoever closes it: its threads, and what it has registered, would be left behind (nodelete).
+shim_link := -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete
+
 ifeq ($(SAN),)
 $(O)/libgpushim.so: $(lib_obj) shim/gpushim.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -O3 -flto=auto -o $@ $(lib_obj) $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,--version-script=shim/gpushim.map \
-	  -Wl,-soname,$(SONAME) -Wl,--build-id $(LDFLAGS)
+	$(Q)$(CC) -shared -O3 -flto=auto -o $@ $(lib_obj) $(SAN) $(shim_link) -Wl,--version-script=shim/gpushim.map \
+	  -Wl,--build-id $(LDFLAGS)
 
 # The shim with assertions and fault points, and doors to them: for tests/fault.
 $(O)/check/libgpushim.so: $(check_obj) $(O)/check/tests/fault/check_door.o shim/gpushim.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $(check_obj) $(O)/check/tests/fault/check_door.o $(SAN) -Wl,-z,defs -Wl,-z,now \
-	  -Wl,--version-script=shim/gpushim.map -Wl,-soname,$(SONAME) $(LDFLAGS)
+	$(Q)$(CC) -shared -o $@ $(check_obj) $(O)/check/tests/fault/check_door.o $(SAN) $(shim_link) \
+	  -Wl,--version-script=shim/gpushim.map $(LDFLAGS)
 else
 # Programs under a sanitizer cannot have doors called dlsym (see shim/api/doors.S): there is one shim for them.
 $(O)/libgpushim.so $(O)/check/libgpushim.so: $(O)/check/libgpushim_doors.so
@@ -191,7 +194,7 @@ $(O)/check/libgpushim_check.a: $(check_obj)
 # The shim for programs under a sanitizer: as above, but its doors have other names, which are exported.
 $(O)/check/libgpushim_doors.so: $(check_obj) $(O)/check/tests/fault/check_door.o
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $^ $(SAN) -Wl,-z,defs -Wl,-z,now -Wl,-soname,$(SONAME) $(LDFLAGS)
+	$(Q)$(CC) -shared -o $@ $^ $(SAN) $(shim_link) $(LDFLAGS)
 
 $(O)/sim/libcuda.so.1: $(sim_obj) $(wildcard tests/sim/cuda/*.map)
 	$(call say,LD,$@)
@@ -242,6 +245,7 @@ link_drv  = $(O)/sim/libcuda.so.1
 # Its dlsym is wrapped, so that the program sees what the runtime is told.
 link_st   = -Wl,--wrap=dlsym $(CUDA_HOME)/lib64/libcudart_static.a -lrt
 link_dl   =
+link_shim = $(O)/libgpushim.so
 # The word of a name that says what is linked: tests/preload/lib_rt_count -> rt.
 link_word = $(firstword $(subst _, ,$(patsubst lib_%,%,$(notdir $(1)))))
 
@@ -257,7 +261,7 @@ $(soak_bin): $(soak_obj) | sim
 	@mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $(soak_obj) $(SAN) -Wl,--allow-shlib-undefined $(link_rt) $(link_drv) -rdynamic -ldl -lpthread
 
-$(proglib_bin): $(O)/tests/%.so: tests/%.c | sim
+$(proglib_bin): $(O)/tests/%.so: tests/%.c | sim lib
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_) $(CFLAGS_) -fvisibility=default $(DEPS) -shared -o $@ $< \

@@ -2,10 +2,12 @@
 #include "shim/api/driver.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
+#include "shim/core/mode.h"
 
 struct gs_driver gs_driver;
 
@@ -52,6 +54,15 @@ void gs_driver_use(const struct gs_driver_found *found)
 	driver_elf = found->elf;
 	for (enum gs_fn fn = 0; fn < GS_FN_DRIVER_COUNT; fn++)
 		*slot_at(fn) = gsb_elf_symbol(&driver_elf, gs_fn_info[fn].symbol);
+}
+
+void gs_driver_keep(void)
+{
+	static _Atomic bool kept;
+
+	if (gs_mode() != GS_MODE_DORMANT && !atomic_exchange(&kept, true) &&
+	    dlopen(GS_DRIVER_SONAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == NULL)
+		(void)dlerror();
 }
 
 bool gs_driver_contains(const void *address)

@@ -32,6 +32,10 @@ int gs_driver_find(struct gs_driver_found *ret_found);
 /* Fills the slots. Once, under the BOOT lock. */
 void gs_driver_use(const struct gs_driver_found *found);
 
+/* A library is about to be closed, maybe the last one that needs the driver. It stays, for what the slots hold. Takes the
+ * loader's lock, as the caller is about to do. */
+void gs_driver_keep(void);
+
 /* What the driver says, as one of our codes. */
 int gs_driver_error(CUresult result);
 

@@ -215,6 +215,7 @@ GS_EXPORT int dlclose(void *handle)
 	int result;
 
 	gs_lookup_init();
+	gs_driver_keep();
 	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
 	result = real_dlclose(handle);
 	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);

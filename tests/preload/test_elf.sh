@@ -7,6 +7,7 @@ dynamic=$(readelf -W -d "$library")
 is 'needs libc alone' "$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' <<<"$dynamic")" 'libc.so.6'
 is 'defines no symbol versions' "$(readelf -W -V "$library" | grep -c '^Version definition')" 0
 like 'thread-local storage is static' "$(grep '(FLAGS)' <<<"$dynamic")" 'STATIC_TLS'
+like 'is never unloaded' "$(grep '(FLAGS_1)' <<<"$dynamic")" 'NODELETE'
 is 'no text relocations' "$(grep -c 'TEXTREL' <<<"$dynamic")" 0
 is 'no executable stack' "$(readelf -W -l "$library" | awk '$1 == "GNU_STACK" { print $7 }')" 'RW'
 like 'has a build id' "$(readelf -W -n "$library")" 'Build ID: [0-9a-f]{40}'
