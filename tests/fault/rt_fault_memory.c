@@ -100,7 +100,7 @@ static void copies(void)
 
 		good &= STEP(cudaMemcpyAsync(other, words, sizeof(pageable), cudaMemcpyDeviceToDevice, stream));
 		good &= STEP(cudaMemcpyAsync(pinned, other, sizeof(pageable), cudaMemcpyDeviceToHost, stream));
-		STEP(cudaFree(other));
+		good &= STEP(cudaFree(other)); /* whose wait the host leans on */
 		other = NULL;
 		if (good)
 			step_note("words wrong", (int)work_differ(pinned, 0x05050505));
