@@ -36,11 +36,16 @@ for policy in random late; do
 		"$(GPUSHIM_ALLOC_CONF=snapshot:off sim --policy $policy "$BUILD/tests/preload/drv_races")" 'all went well'
 done
 
-for round in 1 2 3; do
-	output=$(sim "$storm" exit 2>/dev/null)
-	is "exit under load, round $round: the status" "$?:$output" 6:running
-	is "exit under load, round $round: one file, whole" "$(whole)" 1
-	rm -f gpushim.*
+for settings in '' lanes:on submit:thread graph:auto,graph_chunk:8,submit_deadline_us:0 snapshot:exit+kill,status:1,purge_ms:1 \
+	backend:cudamalloc,free_sync:always hazards:on; do
+	export GPUSHIM_ALLOC_CONF=$settings
+	for round in 1 2 3; do
+		output=$(sim "$storm" exit 2>/dev/null)
+		is "exit under load, ${settings:-as it is}, round $round: the status" "$?:$output" 6:running
+		is "exit under load, ${settings:-as it is}, round $round: one file, whole" "$(whole)" 1
+		rm -f gpushim.*
+	done
+	unset GPUSHIM_ALLOC_CONF
 done
 output=$(sim "$storm" quit 2>&1)
 is '_exit under load: the status, silence' "$?:$output" 6:running

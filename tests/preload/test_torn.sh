@@ -80,6 +80,26 @@ for case in "none/none:no such folder" "file:not a folder"; do
 ]*: ${case#*:}\$"
 done
 
+# A folder in which nothing may be made. The superuser may, unless that is taken away.
+rm -rf "${folder:?}/sub"
+mkdir "$folder/sub"
+chmod 555 "$folder/sub"
+bound=()
+[ -w "$folder/sub" ] && bound=(setpriv --inh-caps=-dac_override --bounding-set=-dac_override)
+if ! "${bound[@]}" test -w "$folder/sub" 2>/dev/null; then
+	export GPUSHIM_ALLOC_CONF=history:4000,snapshot:exit+kill,snapshot_dir:$folder/sub
+	output=$("${bound[@]}" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" long 2>"$folder.err"; echo $?)
+	is 'a folder that cannot be written to: the program' "$output" "$plain"
+	like 'a folder that cannot be written to: a line each' "$(<"$folder.err")" '^gpushim: snapshot:kill has no effect: [^
+]*
+gpushim: no snapshot [^
+]*: permission denied$'
+	is 'a folder that cannot be written to: nothing is left' "$(find "$folder/sub" -type f | wc -l)" 0
+else
+	skip 'a folder that cannot be written to' 'this user may write everywhere'
+fi
+rm -rf "$folder/sub"
+
 # A disk that is full and one that is read-only, where this user may mount one.
 if unshare -rm true 2>/dev/null; then
 	for disk in 'size=16k:no space left' 'ro:read-only file system'; do
@@ -90,6 +110,13 @@ if unshare -rm true 2>/dev/null; then
 		like "${disk#*:}: one line" "$(<"$folder.err")" "^gpushim: no snapshot [^
 ]*: ${disk#*:}\$"
 	done
+	export GPUSHIM_ALLOC_CONF=history:4000,snapshot:kill,snapshot_dir:$folder
+	output=$(unshare -rm sh -c 'mount -t tmpfs -o size=16k none "$0" || exit 99; "$@"; echo $?; ls "$0"' \
+		"$folder" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" long 2>"$folder.err")
+	is 'no room for the file of snapshot:kill: the program, nothing is left' "$output" "$plain"
+	like 'no room for the file of snapshot:kill: one line' "$(<"$folder.err")" '^gpushim: snapshot:kill has no effect: no room for [^
+]*$'
+	export GPUSHIM_ALLOC_CONF=history:4000,snapshot_dir:$folder
 	# shellcheck disable=SC2016
 	output=$(unshare -rm sh -c 'mount -t tmpfs -o size=4k none /dev/shm && { head -c 9000 /dev/zero >/dev/shm/full 2>/dev/null
 		"$@"; }; echo $?' sh timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$program" long 2>"$folder.err")
