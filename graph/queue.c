@@ -13,6 +13,7 @@
 #include "graph/cost.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/fence.h"
 #include "shim/base/futex.h"
 #include "shim/base/os.h"
 
@@ -80,6 +81,7 @@ static void advance(struct gsg_queue *queue, uint64_t head)
 static void park(struct gsg_queue *queue, uint64_t head)
 {
 	atomic_store(&queue->parked, 1);
+	gsb_fence_heavy();
 	while (atomic_load(&queue->parked) != 0 && atomic_load(&queue->tail) == head)
 		gsb_futex_wait(&queue->parked, 1, SLEEP_NS);
 	atomic_store(&queue->parked, 0);
@@ -320,8 +322,9 @@ static void wait_for_room(struct gsg_queue *queue, uint64_t end)
 
 static void publish(struct gsg_queue *queue, uint64_t tail)
 {
-	atomic_store(&queue->tail, tail);
-	if (__builtin_expect(atomic_load(&queue->parked) != 0, 0))
+	atomic_store_explicit(&queue->tail, tail, memory_order_release);
+	gsb_fence_light();
+	if (__builtin_expect(peek(&queue->parked) != 0, 0))
 		wake(queue);
 }
 
@@ -359,9 +362,12 @@ void gsg_queue_put_end(struct gsg_queue *queue)
 {
 	uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed) + queue->put_bytes;
 
+	atomic_store_explicit(&queue->stats.records,
+			      atomic_load_explicit(&queue->stats.records, memory_order_relaxed) + 1, memory_order_relaxed);
 	publish(queue, tail);
 	gsb_lock_release(&queue->lock);
-	atomic_fetch_add_explicit(&queue->stats.records, 1, memory_order_relaxed);
+	for (unsigned line = 0; line < FETCH_LINES; line++)
+		__builtin_prefetch((char *)record_at(queue, tail) + line * 64, 1);
 }
 
 /* --- those who flush ----------------------------------------------------------------------------------------------- */

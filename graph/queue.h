@@ -74,24 +74,28 @@ struct gsg_queue {
 	bool closed;	      /* likewise */
 	struct gsg_queue_stats stats;
 
+	/* Of those who put. */
+	_Alignas(64) _Atomic uint64_t run_ns; /* when a piece of work was last done directly */
+	_Atomic uint32_t run_length;	      /* pieces of work since the last flush, or the last pause while resting */
+	_Atomic uint32_t wake_at;	      /* run_length from which work is put again */
+	_Atomic uint32_t short_runs;	      /* flushes in a row that found too little */
+	_Atomic uint64_t run_wait_ns;	      /* that this run waited for the thread */
+	_Atomic uint32_t vain_runs;	      /* in a row, that gained nothing */
+	_Atomic uint32_t pass_runs;	      /* so many more are done directly; */
+	_Atomic uint32_t pass_next;	      /* and the next time */
+	_Atomic bool resting;		      /* nothing is put for the time being */
+
 	_Alignas(64) _Atomic uint64_t tail; /* bytes ever put */
-	_Atomic uint64_t run_ns;	    /* when a piece of work was last done directly */
-	_Atomic uint32_t run_length;	    /* pieces of work since the last flush, or the last pause while resting */
-	_Atomic uint32_t wake_at;	    /* run_length from which work is put again */
-	_Atomic uint32_t short_runs;	    /* flushes in a row that found too little */
-	_Atomic uint64_t run_wait_ns;	    /* that this run waited for the thread */
-	_Atomic uint32_t vain_runs;	    /* in a row, that gained nothing */
-	_Atomic uint32_t pass_runs;	    /* so many more are done directly; */
-	_Atomic uint32_t pass_next;	    /* and the next time */
-	_Atomic bool resting;		    /* nothing is put for the time being */
 
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever run */
 	_Atomic uint64_t wanted;	    /* somebody waits for head to come so far */
 	_Atomic uint32_t sleepers;	    /* that wait for head; they sleep on `ran` */
 	_Atomic uint32_t ran;
 	_Atomic uint64_t alone_ns; /* what a record takes that is run alone, the mean; 0 = not known */
-	_Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
-	_Atomic bool starved;	 /* for good: the thread does not get the processor when it needs it (H19) */
+
+	/* Read for each record, written seldom. */
+	_Alignas(64) _Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
+	_Atomic bool starved;		      /* for good: the thread does not get the processor when it needs it (H19) */
 };
 
 /* Starts the thread, which blocks all signals. Not thread-safe. GS_OK, or GS_E_NO_HOST_MEMORY when there are no pages or

@@ -44,8 +44,17 @@ static inline bool gs_call_ready(void)
 	return __builtin_expect(gs_mode() == GS_MODE_ACTIVE, 1) || gs_boot_ready();
 }
 
+/* What begins and ends an entry is inlined into each: its class is a constant there, and most of this falls away. */
+#define GS_CALL_INLINE static inline __attribute__((always_inline))
+
+/* Launches have nothing that is known of a wait before they are made. */
+GS_CALL_INLINE bool gs_call_launches(enum gs_call_class call_class)
+{
+	return call_class == GS_CLASS_LAUNCH || call_class == GS_CLASS_GRAPH_LAUNCH;
+}
+
 /* At the start of a driver entry. False: call the real function and do nothing else. */
-static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_call_class call_class, bool timed,
+GS_CALL_INLINE bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_call_class call_class, bool timed,
 				 bool submits, const void *caller)
 {
 	enum gs_mode mode = gs_mode();
@@ -58,22 +67,33 @@ static inline bool gs_call_begin(struct gs_call *call, enum gs_fn fn, enum gs_ca
 	call->caller = caller;
 	if (submits)
 		gs_counter_work_begin();
-	call->start_ticks = timed && gs_call_timed ? gs_ticks() : 0;
-	if (timed)
-		call->wait = (struct gs_wait_call){0};
-	if (call_class == GS_CLASS_SYNC && call->start_ticks != 0)
-		gs_wait_expect(call);
+	call->start_ticks = 0;
 	call->end_ticks = 0;
+	if (timed && !gs_call_launches(call_class))
+		call->wait = (struct gs_wait_call){0};
+	if (timed && gs_call_timed) {
+		if (call_class == GS_CLASS_SYNC)
+			gs_wait_expect(call);
+		else
+			call->start_ticks = gs_ticks();
+	}
 	return true;
 }
 
 /* What the call showed of waiting; each class comes to the lines that are for it. */
-static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum gs_call_class call_class, uint64_t ticks)
+GS_CALL_INLINE void gs_call_note_wait(struct gs_call *call, CUresult result, enum gs_call_class call_class, bool timed,
+				      uint64_t ticks)
 {
-	if (ticks >= GS_WAIT_SHORT_TICKS || (call->start_ticks != 0 && (call->wait.stacked || call->wait.size_bytes != 0)))
-		gs_wait_ended(call, result, ticks);
-	if (call_class == GS_CLASS_LAUNCH || call_class == GS_CLASS_GRAPH_LAUNCH)
+	if (gs_call_launches(call_class)) {
+		if (__builtin_expect(ticks >= GS_WAIT_SHORT_TICKS, 0)) {
+			call->wait = (struct gs_wait_call){0};
+			gs_wait_ended(call, result, ticks);
+		}
 		gs_wait_launched();
+	} else if (timed && (ticks >= GS_WAIT_SHORT_TICKS ||
+			     (call->start_ticks != 0 && (call->wait.stacked || call->wait.size_bytes != 0)))) {
+		gs_wait_ended(call, result, ticks);
+	}
 	if (call_class == GS_CLASS_POLL && gs_call_timed)
 		gs_wait_polled(call, result != CUDA_ERROR_NOT_READY);
 	if (call_class == GS_CLASS_HOST_ALLOC || call_class == GS_CLASS_HOST_FREE)
@@ -81,7 +101,7 @@ static inline void gs_call_note_wait(struct gs_call *call, CUresult result, enum
 }
 
 /* What has become due, at the end of a call; ticks are 0 when it was not timed. The thread is inside and holds no lock. */
-static inline void gs_call_do_due(CUresult result, uint64_t ticks)
+GS_CALL_INLINE void gs_call_do_due(CUresult result, uint64_t ticks)
 {
 	if (__builtin_expect(gs_trigger_is_due(ticks), 0))
 		gs_trigger_fire(ticks);
@@ -89,21 +109,22 @@ static inline void gs_call_do_due(CUresult result, uint64_t ticks)
 		gs_purge_look(ticks);
 }
 
-static inline void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class,
-			       bool submits, bool to_host)
+GS_CALL_INLINE void gs_call_end(struct gs_call *call, CUresult result, enum gs_call_class call_class, bool timed,
+				bool submits, bool to_host)
 {
-	uint64_t end_ticks = call->end_ticks != 0 ? call->end_ticks : call->start_ticks != 0 ? gs_ticks() : 0;
+	uint64_t end_ticks = !timed ? 0 : call->end_ticks != 0 ? call->end_ticks : call->start_ticks != 0 ? gs_ticks() : 0;
+	uint64_t ticks = timed ? end_ticks - call->start_ticks : 0;
 
 	if (__builtin_expect(result != CUDA_SUCCESS, 0))
 		gs_sticky_look(call, result);
 	if (to_host)
 		gs_order_note_to_host();
-	gs_counter_add(call->fn, end_ticks - call->start_ticks);
+	gs_counter_add(call->fn, ticks);
 	if (submits)
 		gs_counter_work_end();
 	if (__builtin_expect(gs_hazards, 0) && result == CUDA_SUCCESS)
 		gs_hazard_called(call, call_class);
-	gs_call_note_wait(call, result, call_class, end_ticks - call->start_ticks);
+	gs_call_note_wait(call, result, call_class, timed, ticks);
 	gs_call_do_due(result, end_ticks);
 	gs_thread.inside = 0;
 }

@@ -130,7 +130,7 @@ static inline struct gs_submit_work copy_work(struct gs_copy copy, CUstream stre
 			USED_##disposition(handler, arguments);                                                        \
 		if (DONE(handler) && result == CUDA_SUCCESS)                                                           \
 			gs_launch_copied(&call);                                                                       \
-		gs_call_end(&call, result, GS_CLASS_##call_class, GS_SUBMITS_##call_class, GS_TO_HOST_##call_class);   \
+		gs_call_end(&call, result, GS_CLASS_##call_class, GS_TIMED_##call_class, GS_SUBMITS_##call_class, GS_TO_HOST_##call_class); \
 		return result;                                                                                         \
 	}
 #include "shim/api/driver.def"

@@ -1,15 +1,12 @@
 /* Ranked futex mutex. Who releases writes that the lock is free, then looks for sleepers; who is about to sleep counts
- * himself, then looks whether the lock is free. One of them must see the other, so each needs a barrier between the two
- * steps. Where the kernel can put a barrier into all running threads, the sleeper asks for it, and a release costs two
- * plain instructions. */
+ * himself, then looks whether the lock is free. One of them must see the other: a fence between the two steps (fence.h),
+ * with which a release costs two plain instructions. */
 #include "shim/base/lock.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "shim/base/assert.h"
+#include "shim/base/fence.h"
 #include "shim/base/futex.h"
 
 /* How often a lock that somebody holds is looked at before the thread goes to sleep: some ten microseconds. Most are held
@@ -75,19 +72,8 @@ bool gsb_lock_none(void)
 }
 #endif
 
-static _Atomic bool sleepers_bar; /* the barrier is the sleeper's; does not change once threads meet */
-
 /* At most, for a wake-up can go astray: one that somebody else is believed to be on the way to take. */
 #define SLEEP_NS 2000000u
-
-void gsb_lock_start(void)
-{
-	int saved_errno = errno;
-
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0)
-		atomic_store(&sleepers_bar, true);
-	errno = saved_errno;
-}
 
 void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank)
 {
@@ -140,8 +126,7 @@ static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
 	if (take_soon(lock) || take_after_naps(lock))
 		return;
 	atomic_fetch_add(&lock->sleepers, 1);
-	if (atomic_load_explicit(&sleepers_bar, memory_order_relaxed))
-		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	gsb_fence_heavy();
 	while (!take(lock)) {
 		gsb_futex_wait(&lock->state, 1, SLEEP_NS);
 		atomic_store_explicit(&lock->waking, 0, memory_order_relaxed);
@@ -175,12 +160,8 @@ static __attribute__((noinline)) void wake_one(struct gsb_lock *lock)
 void gsb_lock_release(struct gsb_lock *lock)
 {
 	note_released(lock);
-	if (__builtin_expect(atomic_load_explicit(&sleepers_bar, memory_order_relaxed), 1)) {
-		atomic_store_explicit(&lock->state, 0, memory_order_release);
-		atomic_signal_fence(memory_order_seq_cst);
-	} else {
-		atomic_exchange(&lock->state, 0);
-	}
+	atomic_store_explicit(&lock->state, 0, memory_order_release);
+	gsb_fence_light();
 	if (__builtin_expect(atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0, 0))
 		wake_one(lock);
 }

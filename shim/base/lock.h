@@ -23,10 +23,6 @@ struct gsb_lock {
 		.state = 0, .sleepers = 0, .waking = 0, .rank = GSB_RANK_##rank_name                                                               \
 	}
 
-/* Once, at start, with few threads: from then on the kernel may be asked for a barrier in all threads (membarrier), by who
- * is about to sleep, so that who releases needs none. Where it refuses nothing changes. */
-void gsb_lock_start(void);
-
 void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank);
 void gsb_lock_acquire(struct gsb_lock *lock);
 bool gsb_lock_try(struct gsb_lock *lock);

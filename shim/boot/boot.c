@@ -16,6 +16,7 @@
 #include "shim/api/quick.h"
 #include "shim/api/runtime.h"
 #include "shim/base/err.h"
+#include "shim/base/fence.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -75,7 +76,7 @@ static void history_start(void)
 static void start(const struct gs_driver_found *found)
 {
 	started_in = getpid();
-	gsb_lock_start();
+	gsb_fence_start();
 	gs_driver_use(found);
 	gs_conf_load();
 	gs_call_timed = gs_conf.watch || gs_conf.snapshot_every_s != 0 || gs_conf.status != 0;

@@ -18,7 +18,7 @@ static uint64_t read(const _Atomic uint64_t *sum)
 
 void gs_submit_count_put(enum gs_submit_kind kind)
 {
-	add(&put_off[kind], 1);
+	atomic_store_explicit(&put_off[kind], read(&put_off[kind]) + 1, memory_order_relaxed);
 }
 
 void gs_submit_count_direct(enum gs_submit_reason reason)

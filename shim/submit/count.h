@@ -45,7 +45,7 @@ enum gs_submit_reason {
 	    GS_SUBMIT_REASON_COUNT
 };
 
-void gs_submit_count_put(enum gs_submit_kind kind);
+void gs_submit_count_put(enum gs_submit_kind kind); /* by who has the queue for himself: gsg_queue_put_begin */
 void gs_submit_count_direct(enum gs_submit_reason reason);
 
 /* The call had to wait for what was put off. */

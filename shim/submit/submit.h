@@ -80,14 +80,15 @@ uint64_t gs_submit_epoch(void);
 bool gs_submit_put(const struct gs_call *call, struct gs_submit_launch *launch);
 void gs_submit_learn(const struct gs_call *call, const struct gs_submit_launch *launch);
 
-/* Before a launch. True: it was put off, and counts as made. False: the caller makes it; what was put off has been made
- * before. */
+static inline bool gs_submit_is_on(void)
+{
+	return __builtin_expect(atomic_load_explicit(&gs_submit_on, memory_order_relaxed), 0);
+}
+
+/* Before a launch, where work may be put off; elsewhere gs_submit_flush. True: it was put off, and counts as made. False: the
+ * caller makes it; what was put off has been made before. */
 static inline bool gs_submit_launch(const struct gs_call *call, struct gs_submit_launch *launch)
 {
-	if (__builtin_expect(!atomic_load_explicit(&gs_submit_on, memory_order_relaxed), 1)) {
-		gs_submit_flush();
-		return false;
-	}
 	launch->epoch = gs_submit_epoch();
 	return gs_submit_put(call, launch);
 }
@@ -120,7 +121,7 @@ void gs_submit_work_learn(const struct gs_call *call, const struct gs_submit_wor
 /* As gs_submit_launch and gs_submit_launched. */
 static inline bool gs_submit_work(const struct gs_call *call, struct gs_submit_work *work)
 {
-	if (work->kind == GS_SUBMIT_NOTHING || !atomic_load_explicit(&gs_submit_on, memory_order_relaxed)) {
+	if (work->kind == GS_SUBMIT_NOTHING || !gs_submit_is_on()) {
 		gs_submit_flush();
 		return false;
 	}
@@ -130,8 +131,7 @@ static inline bool gs_submit_work(const struct gs_call *call, struct gs_submit_w
 
 static inline void gs_submit_worked(const struct gs_call *call, const struct gs_submit_work *work, CUresult result)
 {
-	if (work->kind != GS_SUBMIT_NOTHING && result == CUDA_SUCCESS &&
-	    __builtin_expect(atomic_load_explicit(&gs_submit_on, memory_order_relaxed), 0))
+	if (work->kind != GS_SUBMIT_NOTHING && result == CUDA_SUCCESS && gs_submit_is_on())
 		gs_submit_work_learn(call, work);
 }
 

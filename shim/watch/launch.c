@@ -319,13 +319,16 @@ static inline void step_look(struct gs_launch_log *log, struct site *site, uint6
 void gs_launch_note(struct gs_call *call, enum gs_work_kind kind, const void *function, CUstream handle, CUresult result)
 {
 	struct gs_launch_log *log;
-	uint64_t ticks = gs_ticks(), taken, end;
+	uint64_t ticks, taken, end;
 	uint32_t how = (uint32_t)kind << KIND_SHIFT;
 	struct gs_work_stream stream;
 	struct gs_sample_pair *pair = NULL;
 	struct site *site;
 	struct entry *entry;
 
+	if (call->start_ticks == 0 && log_capacity == 0)
+		return;
+	ticks = gs_ticks();
 	if (call->start_ticks != 0)
 		call->end_ticks = ticks;
 	log = result == CUDA_SUCCESS || (launches_block && gs_order_breaks(result)) ? log_of_thread() : NULL;

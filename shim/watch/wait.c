@@ -21,14 +21,20 @@
 #define POLL_GAP_TICKS (1u << 16)
 #define POLL_LEAST     16u
 
+/* What is added up for each call; the index is 1 for calls that found nothing to wait for. */
+struct sums {
+	_Atomic uint64_t calls[2], ticks[2], size_bytes[2], apart, drained, followed;
+};
+
+/* The thread that came to the place first adds to sums of its own, which takes no locked instruction; the others share
+ * the rest. */
 struct row {
 	uint32_t stack, name;
+	uint32_t owner; /* serial */
 	uint16_t fn;
 	uint8_t way, memory;
-	struct {
-		_Atomic uint64_t calls, ticks, size_bytes;
-	} sums[2]; /* 1: of calls that found nothing to wait for */
-	_Atomic uint64_t apart, first_launch, last_launch, seen_launches, longest_ticks, drained, idle_ticks, followed, timed;
+	struct sums own, rest;
+	_Atomic uint64_t first_launch, last_launch, seen_launches, longest_ticks, idle_ticks, timed;
 	_Atomic uint64_t octave, octave_calls, octave_before; /* launches when it began; calls in it and in the one before */
 };
 
@@ -46,12 +52,30 @@ static bool row_same(const void *item, const void *key)
 	       row->memory == wanted->memory;
 }
 
-static struct row *row_of(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack)
+#define SUM_ADD(row, field, more) sum_add(&(row)->own.field, &(row)->rest.field, (row)->owner, more)
+#define SUM(row, field)                                                                                                \
+	(atomic_load_explicit(&(row)->own.field, memory_order_relaxed) +                                               \
+	 atomic_load_explicit(&(row)->rest.field, memory_order_relaxed))
+
+static inline void sum_add(_Atomic uint64_t *own, _Atomic uint64_t *rest, uint32_t owner, uint64_t more)
+{
+	if (__builtin_expect(owner == gs_thread.serial, 1))
+		atomic_store_explicit(own, atomic_load_explicit(own, memory_order_relaxed) + more, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(rest, more, memory_order_relaxed);
+}
+
+/* newest: where the thread waited last; NULL: nowhere. */
+static struct row *row_of(struct row *newest, enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack)
 {
 	struct row wanted = {.stack = stack, .fn = (uint16_t)fn, .way = what->way, .memory = what->memory};
 	uint64_t kind = (uint64_t)fn << 16 | (uint64_t)what->way << 8 | what->memory;
-	uint32_t hash = gs_hash(stack, kind), number;
+	uint32_t hash, number;
 
+	if (newest != NULL && row_same(newest, &wanted))
+		return newest;
+	hash = gs_hash(stack, kind);
+	wanted.owner = gs_thread_serial();
 	if (!gs_table_find(&rows, hash, row_same, &wanted, &number)) {
 		wanted.name = gs_string_intern(gs_fn_info[fn].symbol);
 		if (gs_table_intern(&rows, hash, row_same, &wanted, &number) != GS_OK)
@@ -83,11 +107,10 @@ static void row_add_launches(struct row *row)
 	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + of_thread % GS_WAIT_LAUNCHES_APART;
 	uint64_t mine = of_thread != 0 ? of_thread : all;
 
-	if (atomic_load_explicit(&row->sums[0].calls, memory_order_relaxed) == 0 &&
-	    atomic_load_explicit(&row->sums[1].calls, memory_order_relaxed) == 0)
+	if (SUM(row, calls[0]) + SUM(row, calls[1]) == 0)
 		atomic_store_explicit(&row->first_launch, all, memory_order_relaxed);
 	else if (atomic_load_explicit(&row->seen_launches, memory_order_relaxed) != mine)
-		atomic_fetch_add_explicit(&row->apart, 1, memory_order_relaxed);
+		SUM_ADD(row, apart, 1);
 	atomic_store_explicit(&row->seen_launches, mine, memory_order_relaxed);
 	atomic_store_explicit(&row->last_launch, all, memory_order_relaxed);
 	if (gs_fn_info[row->fn].call_class == GS_CLASS_MODULE || gs_fn_info[row->fn].call_class == GS_CLASS_SYNC)
@@ -96,18 +119,18 @@ static void row_add_launches(struct row *row)
 
 static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
 {
-	struct row *row = row_of(fn, what, stack);
+	struct row *newest = gs_counter_block_own()->waited, *row = row_of(newest, fn, what, stack);
 	uint64_t longest;
 
 	if (row == NULL && stack != 0)
-		row = row_of(fn, what, 0);
+		row = row_of(newest, fn, what, 0);
 	if (row == NULL)
 		return NULL;
 	row_add_launches(row);
-	atomic_fetch_add_explicit(&row->sums[what->clear].calls, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&row->sums[what->clear].ticks, ticks, memory_order_relaxed);
+	SUM_ADD(row, calls[what->clear], 1);
+	SUM_ADD(row, ticks[what->clear], ticks);
 	if (what->size_bytes != 0)
-		atomic_fetch_add_explicit(&row->sums[what->clear].size_bytes, what->size_bytes, memory_order_relaxed);
+		SUM_ADD(row, size_bytes[what->clear], what->size_bytes);
 	longest = atomic_load_explicit(&row->longest_ticks, memory_order_relaxed);
 	while (ticks > longest &&
 	       !atomic_compare_exchange_weak_explicit(&row->longest_ticks, &longest, ticks, memory_order_relaxed,
@@ -116,13 +139,13 @@ static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint3
 	return row;
 }
 
-/* The host has waited for something in the context. */
-static void row_waited(struct row *row, uint32_t context)
+/* The host has waited for something in the context, until then. */
+static void row_waited(struct row *row, uint32_t context, uint64_t end_ticks)
 {
 	if (context == 0 || gs_proven_context_pending(context))
 		return;
-	atomic_fetch_add_explicit(&row->drained, 1, memory_order_relaxed);
-	gs_gap_begin(context, gs_ticks(), &row->idle_ticks);
+	SUM_ADD(row, drained, 1);
+	gs_gap_begin(context, end_ticks, &row->idle_ticks);
 }
 
 size_t gs_wait_count(void)
@@ -136,9 +159,9 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 	uint64_t calls[2], ticks[2], size_bytes[2];
 
 	for (unsigned clear = 0; clear < 2; clear++) {
-		calls[clear] = atomic_load_explicit(&row->sums[clear].calls, memory_order_relaxed);
-		ticks[clear] = atomic_load_explicit(&row->sums[clear].ticks, memory_order_relaxed);
-		size_bytes[clear] = atomic_load_explicit(&row->sums[clear].size_bytes, memory_order_relaxed);
+		calls[clear] = SUM(row, calls[clear]);
+		ticks[clear] = SUM(row, ticks[clear]);
+		size_bytes[clear] = SUM(row, size_bytes[clear]);
 	}
 	*ret_wait = (struct gs_wait){
 		.name = row->name,
@@ -147,7 +170,7 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.way = row->way,
 		.memory = row->memory,
 		.calls = calls[0] + calls[1],
-		.apart = atomic_load_explicit(&row->apart, memory_order_relaxed),
+		.apart = SUM(row, apart),
 		.first_launch = atomic_load_explicit(&row->first_launch, memory_order_relaxed),
 		.last_launch = atomic_load_explicit(&row->last_launch, memory_order_relaxed),
 		.host_ns = gs_ticks_to_ns(ticks[0] + ticks[1]),
@@ -156,8 +179,8 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.clear = calls[1],
 		.clear_ns = gs_ticks_to_ns(ticks[1]),
 		.clear_bytes = size_bytes[1],
-		.drained = atomic_load_explicit(&row->drained, memory_order_relaxed),
-		.followed = atomic_load_explicit(&row->followed, memory_order_relaxed),
+		.drained = SUM(row, drained),
+		.followed = SUM(row, followed),
 		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
 		.late = atomic_load_explicit(&row->octave_calls, memory_order_relaxed) +
 			atomic_load_explicit(&row->octave_before, memory_order_relaxed),
@@ -343,9 +366,9 @@ void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 	if (gs_fn_info[call->fn].call_class == GS_CLASS_SYNC)
 		gs_counter_block_own()->waited = row;
 	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS) {
-		row_waited(row, call->wait.context);
+		row_waited(row, call->wait.context, call->start_ticks + ticks);
 		if (call->wait.followed)
-			atomic_fetch_add_explicit(&row->followed, 1, memory_order_relaxed);
+			SUM_ADD(row, followed, 1);
 	}
 	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
 }

@@ -34,30 +34,39 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 			      unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
 			      CUstream hStream, void **kernelParams, void **extra)
 {
-	const CUlaunchConfig config = {
-		.gridDimX = gridDimX,
-		.gridDimY = gridDimY,
-		.gridDimZ = gridDimZ,
-		.blockDimX = blockDimX,
-		.blockDimY = blockDimY,
-		.blockDimZ = blockDimZ,
-		.sharedMemBytes = sharedMemBytes,
-		.hStream = hStream,
-	};
-	struct gs_submit_launch launch = {
-		.config = &config,
-		.function = f,
-		.params = kernelParams,
-		.extra = extra,
-		.now = gs_sample_is_due(call),
-	};
+	struct gs_submit_launch launch;
+	CUlaunchConfig config;
 	CUresult result = CUDA_SUCCESS;
+	bool on = gs_submit_is_on(), put = false;
 
-	if (!gs_submit_launch(call, &launch)) {
+	if (on) {
+		config = (CUlaunchConfig){
+			.gridDimX = gridDimX,
+			.gridDimY = gridDimY,
+			.gridDimZ = gridDimZ,
+			.blockDimX = blockDimX,
+			.blockDimY = blockDimY,
+			.blockDimZ = blockDimZ,
+			.sharedMemBytes = sharedMemBytes,
+			.hStream = hStream,
+		};
+		launch = (struct gs_submit_launch){
+			.config = &config,
+			.function = f,
+			.params = kernelParams,
+			.extra = extra,
+			.now = gs_sample_is_due(call),
+		};
+		put = gs_submit_launch(call, &launch);
+	} else {
+		gs_submit_flush();
+	}
+	if (!put) {
 		gs_sample_launch(call, hStream);
 		result = real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
 			      kernelParams, extra);
-		gs_submit_launched(call, &launch, result);
+		if (on)
+			gs_submit_launched(call, &launch, result);
 	}
 	return launched_with(call, f, hStream, kernelParams, extra, result);
 }
@@ -76,20 +85,28 @@ CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v1106
 				CUfunction f, void **kernelParams, void **extra)
 {
 	bool sampled = config != NULL && !overlaps(config);
-	struct gs_submit_launch launch = {
-		.config = config,
-		.function = f,
-		.params = kernelParams,
-		.extra = extra,
-		.now = sampled && gs_sample_is_due(call),
-	};
+	struct gs_submit_launch launch;
 	CUresult result = CUDA_SUCCESS;
+	bool on = gs_submit_is_on(), put = false;
 
-	if (!gs_submit_launch(call, &launch)) {
+	if (on) {
+		launch = (struct gs_submit_launch){
+			.config = config,
+			.function = f,
+			.params = kernelParams,
+			.extra = extra,
+			.now = sampled && gs_sample_is_due(call),
+		};
+		put = gs_submit_launch(call, &launch);
+	} else {
+		gs_submit_flush();
+	}
+	if (!put) {
 		if (sampled)
 			gs_sample_launch(call, config->hStream);
 		result = real(config, f, kernelParams, extra);
-		gs_submit_launched(call, &launch, result);
+		if (on)
+			gs_submit_launched(call, &launch, result);
 	}
 	return launched_with(call, f, config != NULL ? config->hStream : NULL, kernelParams, extra, result);
 }
@@ -216,7 +233,7 @@ CUresult gs_on_cuEventCreate(struct gs_call *call, PFN_cuEventCreate_v2000 real,
 	CUresult result = real(phEvent, Flags);
 
 	(void)call;
-	if (result == CUDA_SUCCESS && atomic_load_explicit(&gs_submit_on, memory_order_relaxed))
+	if (result == CUDA_SUCCESS && gs_submit_is_on())
 		gs_submit_event_made(*phEvent, Flags);
 	return result;
 }
@@ -257,7 +274,7 @@ CUresult gs_on_cuEventRecordWithFlags(struct gs_call *call, PFN_cuEventRecordWit
 static void event_gone(CUevent event)
 {
 	gs_proven_event_gone(event);
-	if (atomic_load_explicit(&gs_submit_on, memory_order_relaxed))
+	if (gs_submit_is_on())
 		gs_submit_event_gone(event);
 	if (gs_hazards)
 		gs_causal_event_gone(event);

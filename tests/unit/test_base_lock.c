@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shim/base/fence.h"
 #include "shim/base/lock.h"
 
 static struct gsb_lock shared = GSB_LOCK_INIT(ALLOCATOR);
@@ -51,10 +52,10 @@ static void test_excludes(void **state)
 	assert_int_equal(shared.sleepers, 0);
 }
 
-/* The same once the barrier is the sleeper's. */
+/* The same once the barrier in all threads is the sleeper's. */
 static void test_excludes_after_start(void **state)
 {
-	gsb_lock_start();
+	gsb_fence_start();
 	test_excludes(state);
 }
 

@@ -11,6 +11,7 @@
 
 #include "graph/queue.h"
 #include "shim/base/err.h"
+#include "shim/base/fence.h"
 #include "shim/base/os.h"
 
 enum { THREADS = 4, RECORDS = 20000, RING_BYTES = 512 << 10, LARGEST = 32768 };
@@ -450,6 +451,19 @@ static void test_close_waits(void **state)
 	pthread_join(thread, NULL);
 }
 
+/* Once the barrier is the thread's. */
+static void test_order_lopsided(void **state)
+{
+	gsb_fence_start();
+	test_order(state);
+}
+
+static void test_full_lopsided(void **state)
+{
+	gsb_fence_start();
+	test_full(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +475,8 @@ int main(void)
 		cmocka_unit_test_setup(test_close_waits, start),
 		cmocka_unit_test_setup(test_hold, start),    cmocka_unit_test_setup(test_hold_late, start_brief),
 		cmocka_unit_test_setup(test_first, start),
+		cmocka_unit_test_setup(test_order_lopsided, start),
+		cmocka_unit_test_setup(test_full_lopsided, start),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

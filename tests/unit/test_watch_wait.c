@@ -1,0 +1,87 @@
+/* The rows of places where the host waited: what is added up there by the thread that came first, and by others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "shim/api/call.h"
+#include "shim/watch/wait.h"
+
+enum { THREADS = 4, WAITS = 20000, PLACES = 3, BYTES = 8 };
+
+static void wait_at(uint32_t place, bool clear, uint64_t ticks)
+{
+	struct gs_call call = {
+		.fn = GS_FN_cuMemcpyDtoH_v2,
+		.start_ticks = 1,
+		.wait = {.stack = place, .stacked = true, .clear = clear, .size_bytes = BYTES, .way = GS_COPY_TO_HOST},
+	};
+
+	gs_wait_ended(&call, CUDA_SUCCESS, ticks);
+}
+
+static void *wait_often(void *first_place)
+{
+	for (uint32_t i = 0; i < WAITS; i++)
+		wait_at(1 + (*(uint32_t *)first_place + i) % PLACES, i % 4 == 0, 1 + i % 2);
+	return NULL;
+}
+
+/* Each place has another thread that came to it first, and all come to each. */
+static void test_adds_up(void **state)
+{
+	uint64_t calls = 0, clear = 0, size_bytes = 0;
+	uint32_t first_places[THREADS];
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		first_places[i] = i % PLACES;
+		assert_int_equal(pthread_create(&threads[i], NULL, wait_often, &first_places[i]), 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(gs_wait_count(), PLACES);
+	for (size_t i = 0; i < PLACES; i++) {
+		struct gs_wait wait;
+
+		gs_wait_read(i, &wait);
+		assert_true(wait.stack >= 1 && wait.stack <= PLACES);
+		calls += wait.calls;
+		clear += wait.clear;
+		size_bytes += wait.size_bytes;
+		assert_true(wait.calls >= THREADS * (WAITS / PLACES));
+	}
+	assert_int_equal(calls, THREADS * WAITS);
+	assert_int_equal(clear, THREADS * WAITS / 4);
+	assert_int_equal(size_bytes, THREADS * WAITS * BYTES);
+}
+
+/* A thread that comes back to where it waited last finds the same row, and another one elsewhere. */
+static void test_back(void **state)
+{
+	struct gs_wait wait;
+	size_t count = gs_wait_count();
+
+	(void)state;
+	wait_at(PLACES + 1, false, 1);
+	wait_at(PLACES + 1, true, 1);
+	wait_at(PLACES + 2, false, 1);
+	wait_at(PLACES + 1, false, 1);
+	assert_int_equal(gs_wait_count(), count + 2);
+	gs_wait_read(count, &wait);
+	assert_int_equal(wait.calls, 3);
+	assert_int_equal(wait.clear, 1);
+	gs_wait_read(count + 1, &wait);
+	assert_int_equal(wait.calls, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_adds_up), cmocka_unit_test(test_back)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("watch wait", tests, NULL, NULL);
+}
