@@ -8,6 +8,7 @@
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
 #include "shim/core/order.h"
+#include "shim/core/sum.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/table.h"
 #include "shim/watch/gap.h"
@@ -21,19 +22,13 @@
 #define POLL_GAP_TICKS (1u << 16)
 #define POLL_LEAST     16u
 
-/* What is added up for each call; the index is 1 for calls that found nothing to wait for. */
-struct sums {
-	_Atomic uint64_t calls[2], ticks[2], size_bytes[2], apart, drained, followed;
-};
-
-/* The thread that came to the place first adds to sums of its own, which takes no locked instruction; the others share
- * the rest. */
 struct row {
 	uint32_t stack, name;
-	uint32_t owner; /* serial */
+	uint32_t owner; /* of the sums: the thread that came here first */
 	uint16_t fn;
 	uint8_t way, memory;
-	struct sums own, rest;
+	struct gs_sum calls[2], ticks[2], size_bytes[2]; /* 1: of calls that found nothing to wait for */
+	struct gs_sum apart, drained, followed;
 	_Atomic uint64_t first_launch, last_launch, seen_launches, longest_ticks, idle_ticks, timed;
 	_Atomic uint64_t octave, octave_calls, octave_before; /* launches when it began; calls in it and in the one before */
 };
@@ -50,19 +45,6 @@ static bool row_same(const void *item, const void *key)
 
 	return row->stack == wanted->stack && row->fn == wanted->fn && row->way == wanted->way &&
 	       row->memory == wanted->memory;
-}
-
-#define SUM_ADD(row, field, more) sum_add(&(row)->own.field, &(row)->rest.field, (row)->owner, more)
-#define SUM(row, field)                                                                                                \
-	(atomic_load_explicit(&(row)->own.field, memory_order_relaxed) +                                               \
-	 atomic_load_explicit(&(row)->rest.field, memory_order_relaxed))
-
-static inline void sum_add(_Atomic uint64_t *own, _Atomic uint64_t *rest, uint32_t owner, uint64_t more)
-{
-	if (__builtin_expect(owner == gs_thread.serial, 1))
-		atomic_store_explicit(own, atomic_load_explicit(own, memory_order_relaxed) + more, memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(rest, more, memory_order_relaxed);
 }
 
 /* newest: where the thread waited last; NULL: nowhere. */
@@ -107,10 +89,10 @@ static void row_add_launches(struct row *row)
 	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + of_thread % GS_WAIT_LAUNCHES_APART;
 	uint64_t mine = of_thread != 0 ? of_thread : all;
 
-	if (SUM(row, calls[0]) + SUM(row, calls[1]) == 0)
+	if (gs_sum_read(&row->calls[0]) + gs_sum_read(&row->calls[1]) == 0)
 		atomic_store_explicit(&row->first_launch, all, memory_order_relaxed);
 	else if (atomic_load_explicit(&row->seen_launches, memory_order_relaxed) != mine)
-		SUM_ADD(row, apart, 1);
+		gs_sum_add(&row->apart, row->owner, 1);
 	atomic_store_explicit(&row->seen_launches, mine, memory_order_relaxed);
 	atomic_store_explicit(&row->last_launch, all, memory_order_relaxed);
 	if (gs_fn_info[row->fn].call_class == GS_CLASS_MODULE || gs_fn_info[row->fn].call_class == GS_CLASS_SYNC)
@@ -127,10 +109,10 @@ static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint3
 	if (row == NULL)
 		return NULL;
 	row_add_launches(row);
-	SUM_ADD(row, calls[what->clear], 1);
-	SUM_ADD(row, ticks[what->clear], ticks);
+	gs_sum_add(&row->calls[what->clear], row->owner, 1);
+	gs_sum_add(&row->ticks[what->clear], row->owner, ticks);
 	if (what->size_bytes != 0)
-		SUM_ADD(row, size_bytes[what->clear], what->size_bytes);
+		gs_sum_add(&row->size_bytes[what->clear], row->owner, what->size_bytes);
 	longest = atomic_load_explicit(&row->longest_ticks, memory_order_relaxed);
 	while (ticks > longest &&
 	       !atomic_compare_exchange_weak_explicit(&row->longest_ticks, &longest, ticks, memory_order_relaxed,
@@ -144,7 +126,7 @@ static void row_waited(struct row *row, uint32_t context, uint64_t end_ticks)
 {
 	if (context == 0 || gs_proven_context_pending(context))
 		return;
-	SUM_ADD(row, drained, 1);
+	gs_sum_add(&row->drained, row->owner, 1);
 	gs_gap_begin(context, end_ticks, &row->idle_ticks);
 }
 
@@ -159,9 +141,9 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 	uint64_t calls[2], ticks[2], size_bytes[2];
 
 	for (unsigned clear = 0; clear < 2; clear++) {
-		calls[clear] = SUM(row, calls[clear]);
-		ticks[clear] = SUM(row, ticks[clear]);
-		size_bytes[clear] = SUM(row, size_bytes[clear]);
+		calls[clear] = gs_sum_read(&row->calls[clear]);
+		ticks[clear] = gs_sum_read(&row->ticks[clear]);
+		size_bytes[clear] = gs_sum_read(&row->size_bytes[clear]);
 	}
 	*ret_wait = (struct gs_wait){
 		.name = row->name,
@@ -170,7 +152,7 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.way = row->way,
 		.memory = row->memory,
 		.calls = calls[0] + calls[1],
-		.apart = SUM(row, apart),
+		.apart = gs_sum_read(&row->apart),
 		.first_launch = atomic_load_explicit(&row->first_launch, memory_order_relaxed),
 		.last_launch = atomic_load_explicit(&row->last_launch, memory_order_relaxed),
 		.host_ns = gs_ticks_to_ns(ticks[0] + ticks[1]),
@@ -179,8 +161,8 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.clear = calls[1],
 		.clear_ns = gs_ticks_to_ns(ticks[1]),
 		.clear_bytes = size_bytes[1],
-		.drained = SUM(row, drained),
-		.followed = SUM(row, followed),
+		.drained = gs_sum_read(&row->drained),
+		.followed = gs_sum_read(&row->followed),
 		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
 		.late = atomic_load_explicit(&row->octave_calls, memory_order_relaxed) +
 			atomic_load_explicit(&row->octave_before, memory_order_relaxed),
@@ -368,7 +350,7 @@ void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS) {
 		row_waited(row, call->wait.context, call->start_ticks + ticks);
 		if (call->wait.followed)
-			SUM_ADD(row, followed, 1);
+			gs_sum_add(&row->followed, row->owner, 1);
 	}
 	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
 }

@@ -198,23 +198,34 @@ def no_more_cells_are_begun_when_time_is_up():
     assert result == "ok" and not more["cells"]
 
 
-def timed_rows_compare_least_times():
-    times = iter([20, 10, 30, 20, 40, 20, 20, 15, 40, 21, 30, 15, 11, 10])
+def timed(times, late):
+    """The cells of a program that took so many milliseconds, run after run, and its control."""
+    times = iter(times)
     program = simulated("sh", "-c", "true")
     run = lambda ms: types.SimpleNamespace(
         status=0, peak_bytes=100 + ms, output="", lines=lambda prefix: [f"ms {ms}"], problem=lambda: ""
     )
     program.run = lambda *_, **__: run(next(times))
     saved, matrix.run_plain = matrix.run_plain, lambda *_: None
-    check = types.SimpleNamespace(more={}, once=lambda *_: None)
+    check = types.SimpleNamespace(more={}, once=lambda *_: None, late=lambda: late)
     try:
-        text = matrix.time_program(check, program)
+        matrix.time_program(check, program)
     finally:
         matrix.run_plain = saved
-    cells = check.more["matrix-times-a-program"]["cells"]
-    assert cells["default"]["time"] == 1.0 and cells["torch:serve"]["time"] == 2.0, (cells, text)
-    assert check.more["matrix-times-a-program"]["control"]["time"] == 1.5, check.more
-    assert cells["default"]["memory"] == 1.0, cells
+    assert next(times, None) is None
+    more = check.more["matrix-times-a-program"]
+    return more["cells"], more["control"]
+
+
+def timed_rows_compare_least_times():
+    cells, control = timed([20, 10, 30, 20, 40, 20, 20, 15, 40, 21, 30, 15, 11, 10], late=False)
+    assert cells["default"]["time"] == 1.0 and cells["torch:serve"]["time"] == 2.0, cells
+    assert cells["default"]["memory"] == 1.0 and control["time"] == 1.5, (cells, control)
+
+
+def no_second_round_is_begun_when_time_is_up():
+    cells, control = timed([20, 10, 30, 20, 40, 20, 30], late=True)
+    assert cells["default"]["time"] == 0.5 and control["time"] == 1.5, (cells, control)
 
 
 def results(rows_of_file, commit="abc"):
@@ -287,6 +298,7 @@ TESTS = [
     every_script_is_there_and_can_be_read,
     no_more_cells_are_begun_when_time_is_up,
     timed_rows_compare_least_times,
+    no_second_round_is_begun_when_time_is_up,
     the_table_is_made_of_all_runs_of_a_commit,
     times_may_be_of_another_commit,
     the_table_goes_between_the_marks_of_the_readme,
