@@ -251,30 +251,30 @@ static void poke(_Atomic uint32_t *word, uint32_t value)
 }
 
 /* While resting, work is counted that comes without flushes and pauses. */
-static bool wants_again(struct gsg_queue *queue)
+static bool wants_again(struct gsg_queue *queue, uint64_t now_ticks)
 {
-	uint64_t now_ns = gsb_os_now_ns();
+	int64_t pause_ticks = (int64_t)(now_ticks - atomic_load_explicit(&queue->run_ticks, memory_order_relaxed));
 
-	if (now_ns - atomic_load_explicit(&queue->run_ns, memory_order_relaxed) > queue->options.spin_ns)
+	if (queue->options.pause_ticks != 0 && pause_ticks > (int64_t)queue->options.pause_ticks)
 		poke(&queue->run_length, 1);
-	atomic_store_explicit(&queue->run_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&queue->run_ticks, now_ticks, memory_order_relaxed);
 	if (peek(&queue->run_length) < peek(&queue->wake_at) || atomic_load(&queue->starved))
 		return false;
 	atomic_store_explicit(&queue->resting, false, memory_order_relaxed);
 	return true;
 }
 
-bool gsg_queue_wants(struct gsg_queue *queue)
+bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks)
 {
 	poke(&queue->run_length, peek(&queue->run_length) + 1);
 	if (peek(&queue->pass_runs) != 0)
 		return false;
 	if (atomic_load_explicit(&queue->resting, memory_order_relaxed) && !queue->options.eager)
-		return wants_again(queue);
+		return wants_again(queue, now_ticks);
 	if (__builtin_expect(peek(&queue->parked) != 0 && gsg_queue_empty(queue) && !queue->options.eager, 0)) {
 		poke(&queue->run_length, 0);
 		atomic_store_explicit(&queue->resting, true, memory_order_relaxed);
-		return wants_again(queue);
+		return wants_again(queue, now_ticks);
 	}
 	return !__builtin_expect(atomic_load_explicit(&queue->starved, memory_order_relaxed), 0);
 }

@@ -46,6 +46,7 @@ typedef void gsg_settle_fn(void *user, enum gsg_settle_reason reason);
 struct gsg_queue_options {
 	size_t ring_bytes;   /* a power of two, at least four of the largest records */
 	uint64_t spin_ns;    /* how long the thread looks for work before it parks */
+	uint64_t pause_ticks; /* after so long without work a run of it begins anew; 0 = it does not */
 	uint64_t late_ticks; /* a record at the head that is left lying for longer is late; 0 = never */
 	gsg_settle_fn *settle; /* NULL: run holds nothing back */
 	uint64_t hold_ns;      /* how long for, at most, when no record follows */
@@ -75,7 +76,7 @@ struct gsg_queue {
 	struct gsg_queue_stats stats;
 
 	/* Of those who put. */
-	_Alignas(64) _Atomic uint64_t run_ns; /* when a piece of work was last done directly */
+	_Alignas(64) _Atomic uint64_t run_ticks; /* when a piece of work was last done directly */
 	_Atomic uint32_t run_length;	      /* pieces of work since the last flush, or the last pause while resting */
 	_Atomic uint32_t wake_at;	      /* run_length from which work is put again */
 	_Atomic uint32_t short_runs;	      /* flushes in a row that found too little */
@@ -109,7 +110,7 @@ void gsg_queue_close(struct gsg_queue *queue);
 void gsg_queue_forget(struct gsg_queue *queue);
 
 /* Whether the next piece of work should be put; false: the caller flushes (which is cheap then) and does it itself. */
-bool gsg_queue_wants(struct gsg_queue *queue);
+bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks);
 
 /* Room for a record of so many bytes, all of them the caller's to fill but the header; waits while the ring is full. Nobody
  * else puts until gsg_queue_put_end. NULL: the queue is closed. */

@@ -20,11 +20,15 @@ enum gs_submit_reason gs_put_may(const struct gs_call *call, CUstream stream);
 /* There is a queue, and nothing that was put off has failed. */
 bool gs_put_ready(void);
 
+/* No object that was loaded while nothing was queued calls driver functions that the shim does not know (H17). Asks the loader:
+ * last before something is put. */
+bool gs_put_sees_all(void);
+
 /* Makes the queue. False: there is none, or not yet. */
 bool gs_put_start(void);
 
 /* Whether the next piece of work should be put, since it may. */
-bool gs_put_wants(void);
+bool gs_put_wants(const struct gs_call *call);
 
 /* A record to fill, and its end. NULL: nothing can be put. */
 struct gsg_record *gs_put_begin(const struct gs_call *call, enum gs_submit_kind kind, size_t size_bytes);

@@ -311,6 +311,7 @@ bool gs_put_start(void)
 	if (!all_pass() || atomic_flag_test_and_set(&tried))
 		return false;
 	options.spin_ns = gsb_processors() >= SPIN_PROCESSORS ? SPIN_NS : SPIN_SHORT_NS;
+	options.pause_ticks = ticks_of(options.spin_ns);
 	options.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000);
 	options.settle = gs_graph_settle;
 	options.hold_ns = HOLD_NS;
@@ -342,20 +343,28 @@ enum gs_submit_reason gs_put_may(const struct gs_call *call, CUstream stream)
 
 bool gs_put_ready(void)
 {
-	if (!atomic_load(&gs_submit_started) || (gsg_queue_empty(&queue) && !all_pass()))
-		return false;
 	return atomic_load(&gs_submit_started) && atomic_load(&gs_submit_failed) == 0;
 }
 
-bool gs_put_wants(void)
+bool gs_put_sees_all(void)
 {
-	return gsg_queue_wants(&queue);
+	return !gsg_queue_empty(&queue) || all_pass();
+}
+
+/* When the call began, if that is known; now otherwise. */
+static uint64_t moment(const struct gs_call *call)
+{
+	return call->start_ticks != 0 ? call->start_ticks : gs_ticks();
+}
+
+bool gs_put_wants(const struct gs_call *call)
+{
+	return gsg_queue_wants(&queue, moment(call));
 }
 
 struct gsg_record *gs_put_begin(const struct gs_call *call, enum gs_submit_kind kind, size_t size_bytes)
 {
-	struct gsg_record *record = gsg_queue_put_begin(&queue, (uint16_t)kind, size_bytes,
-							call->start_ticks != 0 ? call->start_ticks : __builtin_ia32_rdtsc());
+	struct gsg_record *record = gsg_queue_put_begin(&queue, (uint16_t)kind, size_bytes, moment(call));
 
 	if (record != NULL)
 		gs_submit_count_put(kind);

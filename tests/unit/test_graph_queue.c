@@ -110,7 +110,7 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 	static struct gsg_queue queues[16];
 	static unsigned used;
 	const struct gsg_queue_options options = {
-		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns,
+		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .pause_ticks = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns,
 		.patience = 4};
 
 	queue = &queues[used++];
@@ -238,15 +238,15 @@ static void test_wants(void **state)
 	assert_true(put(0, 0, 0));
 	gsg_queue_flush(queue);
 	for (unsigned i = 0; i < 1000; i++) {
-		wanted += gsg_queue_wants(queue);
+		wanted += gsg_queue_wants(queue, __builtin_ia32_rdtsc());
 		gsg_queue_flush(queue);
 	}
 	assert_int_equal(wanted, 0);
-	for (unsigned i = 0; !gsg_queue_wants(queue); i++)
+	for (unsigned i = 0; !gsg_queue_wants(queue, __builtin_ia32_rdtsc()); i++)
 		assert_true(i < 1000000);
 	assert_true(put(0, 1, 0));
 	gsg_queue_flush(queue);
-	for (unsigned i = 2; gsg_queue_wants(queue); i++) {
+	for (unsigned i = 2; gsg_queue_wants(queue, __builtin_ia32_rdtsc()); i++) {
 		assert_true(i < 1000);
 		assert_true(put(0, i, 0));
 		gsg_queue_flush(queue);
@@ -262,7 +262,7 @@ static unsigned run_of(unsigned length, uint32_t bytes, bool other_work)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < length; i++)
-		if (gsg_queue_wants(queue)) {
+		if (gsg_queue_wants(queue, __builtin_ia32_rdtsc())) {
 			assert_true(put(0, put_count++, bytes));
 			count++;
 		}
@@ -318,7 +318,7 @@ static void test_starved(void **state)
 		assert_true(put(0, i, 0));
 	gsg_queue_flush(queue);
 	for (unsigned i = 0; i < 10000; i++)
-		assert_false(gsg_queue_wants(queue));
+		assert_false(gsg_queue_wants(queue, __builtin_ia32_rdtsc()));
 	assert_int_equal(atomic_load(&ran), 100);
 }
 
