@@ -262,6 +262,18 @@ def times_may_be_of_another_commit():
     assert "| FP8 (`torch._scaled_mm`) (A/A 0.98x, 1.00x) | same, 0.50x time, 1.00x memory |" in table, table
 
 
+def times_of_a_program_are_of_its_last_run():
+    timed = lambda name, setting, ratio: row_of(name, {setting: {"time": ratio, "memory": 1.0}}, control={"time": ratio, "memory": 1.0})
+    table = matrix_table.markdown([
+        results([timed("fp8", "default", 0.5), timed("fp8", "torch:off", 0.6), timed("mem-pool", "default", 0.7)], "first"),
+        results([timed("fp8", "torch:off", 0.8)], "second"),
+        results([row_of("fp8", {"default": {"verdict": "same"}})], "third"),
+    ])
+    assert "commit third.\nTimes: NVIDIA X, 16 cores; driver 580; Python 3.12; commit second, first.\n" in table, table
+    assert "(A/A 0.80x, 1.00x) | same | not run | not run | not run, 0.80x time, 1.00x memory |" in table, table
+    assert "0.70x time" in table and "0.50x" not in table and "0.60x" not in table, table
+
+
 def the_table_goes_between_the_marks_of_the_readme():
     with tempfile.TemporaryDirectory() as folder:
         result, readme = os.path.join(folder, "result"), os.path.join(folder, "README.md")
@@ -301,6 +313,7 @@ TESTS = [
     no_second_round_is_begun_when_time_is_up,
     the_table_is_made_of_all_runs_of_a_commit,
     times_may_be_of_another_commit,
+    times_of_a_program_are_of_its_last_run,
     the_table_goes_between_the_marks_of_the_readme,
 ]
 

@@ -18,34 +18,50 @@ def said_of(more, timed):
     }
 
 
-def newest(results, timed):
-    """The last result that has such rows; None: there is none."""
-    has = lambda row: row.get("more") and ("control" in row["more"] or any(said_of(row["more"], True).values())) == timed
-    return next((result["about"] for result in reversed(results) if any(map(has, result["rows"]))), None)
+def is_timed(row):
+    return "control" in row["more"] or any(said_of(row["more"], True).values())
 
 
 def merge_cells(results):
-    """About the verdicts, about the times (None: there are none), program -> what its rows said, later ones over earlier ones. Of
-    verdicts those of the commit of the last ones count, of times likewise."""
-    abouts = [newest(results, timed) for timed in (False, True)]
-    programs = {}
-    for result in results:
-        for more in filter(None, (row.get("more") for row in result["rows"])):
-            known = programs.setdefault(more["program"], {"cells": {}, "plain": None, "control": None})
-            for timed, about in enumerate(abouts):
-                if not about or result["about"]["commit"] != about["commit"]:
-                    continue
-                for setting, said in said_of(more, timed).items():
-                    known["cells"].setdefault(setting, {}).update(said)
-                if timed:
-                    known["control"] = more.get("control", known["control"])
-                elif "control" not in more:
-                    known["plain"] = more.get("plain")
-    return *abouts, programs
+    """About the verdicts (None: there are none), about the times of each program, program -> what its rows said. Of verdicts those
+    of one commit count, the last one; of a program's times those of the last run that has any."""
+    rows = [(result["about"], row) for result in results for row in result["rows"] if row.get("more")]
+    verdicts = next((about for about, row in reversed(rows) if not is_timed(row)), None)
+    times, programs = {}, {}
+    for about, row in rows:
+        more, timed = row["more"], is_timed(row)
+        known = programs.setdefault(more["program"], {"cells": {}, "plain": None, "control": None})
+        if not timed and about["commit"] != verdicts["commit"]:
+            continue
+        if timed:
+            known["cells"] = said_of(known, False)
+        for setting, said in said_of(more, timed).items():
+            known["cells"].setdefault(setting, {}).update(said)
+        if timed:
+            known["control"] = more.get("control")
+            times[more["program"]] = about
+        else:
+            known["plain"] = more.get("plain")
+    return verdicts, times, programs
 
 
-def about_text(about):
-    return f"{about['machine'].partition(', ')[2]}; driver {about['driver']}; Python {about['python']}; commit {about['commit']}"
+def about_text(about, commits):
+    return f"{about['machine'].partition(', ')[2]}; driver {about['driver']}; Python {about['python']}; commit {', '.join(commits)}"
+
+
+def lines_about(verdicts, times):
+    """What machine and commit the verdicts are of, and the times, if of others."""
+    lines, commits = [], {}
+    if verdicts:
+        lines.append(about_text(verdicts, [verdicts["commit"]]) + ".")
+    for about in times.values():
+        of_machine = commits.setdefault(about_text(about, [""]), (about, []))[1]
+        if about["commit"] not in of_machine:
+            of_machine.append(about["commit"])
+    for about, of_machine in commits.values():
+        if about_text(about, of_machine) + "." not in lines:
+            lines.append(("Times: " if verdicts else "") + about_text(about, of_machine) + ".")
+    return lines
 
 
 def cell_text(known, setting):
@@ -77,8 +93,7 @@ def title_of(program, known):
 def markdown(results):
     verdicts, times, programs = merge_cells(results)
     lines = [
-        *[about_text(about) + "." for about in [verdicts or times]],
-        *[f"Times: {about_text(about)}." for about in [times] if about and verdicts and about != verdicts],
+        *lines_about(verdicts, times),
         "",
         "| program | " + " | ".join(f"`{name}`" if ":" in name else name for name in SETTINGS) + " |",
         "| --- |" + " --- |" * len(SETTINGS),
