@@ -46,9 +46,6 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 
 void gsa_fini(struct gsa *allocator)
 {
-	gsb_lock_acquire(&allocator->lock);
-	gsa_lend_end_all(allocator);
-	gsb_lock_release(&allocator->lock);
 	gsa_device_idle(allocator, UINT64_MAX);
 	gsa_plain_fini(allocator);
 	gsa_stitch_fini(allocator);

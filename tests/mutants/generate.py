@@ -30,13 +30,14 @@ ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_devi
             r"gs_(?:proven|launch|wait|note|live|ring|kernel|kept|quick|submit|attribute|known|params|causal|hazard|serial|"
             r"sample|step|graph|put|make|import)_\w+|gsg_\w+|publish|wake|advance|wait_for_room|relax|make|await|"
             r"copy_values|fill_params|take_\w+|let_go|learn|consider|make_next|make_trace|follow|hold|fall|complete|"
-            r"settle_others|end_trace|note_\w+|replayed")
+            r"settle_others|end_trace|note_\w+|replayed|gsa_lend_\w+|gsa_chunk_\w+|chunk_\w+|loans_back|book|supply|swallow|splice|"
+            r"free_again|count|gauge_drift")
 FIELDS = (r"id|stream_id|owner|pool|context|context_id|handle|device|segment|tag|state|stream|address|serial|"
           r"kind|nonce|stream_ends|context_changes|magic|free_serial|cover|uuid|pid|"
           r"stack|fn|way|memory|name|event|before")
 ROOMS = ["allocator/*.c", "shim/core/*.c", "shim/wrap/*.c", "shim/ipc/*.c", "shim/watch/*.c", "shim/stack/*.c",
          "shim/torch/*.c", "shim/submit/*.c", "graph/*.c"]
-LEFT_OUT = ["allocator/check.c", "shim/core/conf.c", "shim/core/counter.c"]
+LEFT_OUT = ["allocator/check.c", "allocator/lend_check.c", "shim/core/conf.c", "shim/core/counter.c"]
 MUTANT_C = """#include "shim/base/mutant.h"
 #include <stdlib.h>
 int gsb_mutant;
@@ -50,7 +51,8 @@ __attribute__((constructor(101))) static void mutant_read(void)
 UNITS = {
     "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
                   "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
-                  "allocator_stitch", "allocator_stitch_again", "allocator_purge", "allocator_pinned"],
+                  "allocator_stitch", "allocator_stitch_again", "allocator_purge", "allocator_pinned", "allocator_lanes",
+                  "allocator_lane_figures", "allocator_loans", "allocator_cross"],
     "shim/core": ["core_order", "core_stream", "wrap_context", "core_conf", "watch_live"],
     "shim/wrap": ["wrap_context"],
     "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
@@ -73,11 +75,14 @@ GRAPHS = ["graphs " + row for row in ("unload", "unload_library", "context", "at
 # What is likeliest to see a mutant of a file, or of a hook whose name begins so.
 NEAR = {
     "": [],
+    "allocator/chunk.c": ["unit allocator_lanes", "unit allocator_lane_figures"],
+    "allocator/lane.c": ["unit allocator_lanes", "unit allocator_lane_figures", "unit allocator_cross"],
+    "allocator/lend": ["unit allocator_lanes", "unit allocator_lane_figures", "unit allocator_loans", "unit allocator_cross"],
     "allocator/pinned.c": ["unit allocator_pinned"],
     "allocator/pinned_book.c": ["unit allocator_pinned"],
     "allocator/purge.c": ["unit allocator_purge"],
     "allocator/share.c": ["unit allocator_share"],
-    "allocator/stats.c": ["unit allocator_tags", "script preload/pool"],
+    "allocator/stats.c": ["unit allocator_tags", "unit allocator_lane_figures", "script preload/pool"],
     "allocator/stitch.c": ["unit allocator_stitch"],
     "shim/core/device_ops.c": ["owed own fence", "owed own fence-of-all", "owed own unmap expandable_segments:False",
                                "owed own release expandable_segments:False", "owed own plain backend:cudamalloc",
@@ -146,8 +151,8 @@ MIXES = ["alone drv_classes to-host", "script preload/ways", "script preload/und
          "program rt_hazard give-back", "program rt_hazard stream-destroyed", "program rt_hazard copy-then-free",
          "program rt_hazard reset", "script preload/kinds",
          "mix late 1", "mix random 2", "mix starve 3", "mix late 4 backend:cudamalloc"]
-RACES = ["race unit allocator_threads", "race unit watch_live", "race unit submit_event", "race drv_races",
-         "race drv_races snapshot:kill", "race rt_ends storm", "race rt_ends storm snapshot:kill",
+RACES = ["race unit allocator_cross", "race unit allocator_threads", "race unit watch_live", "race unit submit_event",
+         "race drv_races", "race drv_races snapshot:kill", "race rt_ends storm", "race rt_ends storm snapshot:kill",
          "race rt_capture_threads storm", "race rt_storm fork", "race rt_ipc both"]
 SHORT_SCRIPTS = ["script preload/kinds", "script preload/classes", "script preload/ways",
                  "script preload/undisturbed"]

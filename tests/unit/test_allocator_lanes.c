@@ -5,30 +5,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #include <cmocka.h>
 
-#include "allocator/lend.h"
-#include "tests/lib/gsa_test.h"
-
-static struct bench *lanes_open(uint64_t capacity_bytes)
-{
-	struct gsa_options options = fake_options();
-
-	options.lanes = GSA_LANES_ALWAYS;
-	return bench_open(options, capacity_bytes);
-}
-
-static unsigned lane_count(struct bench *bench)
-{
-	return atomic_load(&bench->allocator->lane_count);
-}
-
-static struct gsa_lane *lane_of(struct bench *bench, uint64_t stream_id)
-{
-	return atomic_load(gsa_lane_slot(bench->allocator, stream_id));
-}
+#include "tests/lib/gsa_lanes.h"
 
 static unsigned heat(struct bench *bench, unsigned more)
 {
@@ -38,32 +20,6 @@ static unsigned heat(struct bench *bench, unsigned more)
 	value = bench->allocator->heat += more;
 	gsb_lock_release(&bench->allocator->lock);
 	return value;
-}
-
-/* The address lies in a chunk of the stream's lane. */
-static bool is_lent(struct bench *bench, uint64_t address, uint64_t stream_id)
-{
-	struct gsa_lent *lent = gsa_lane_lent(bench->allocator, address);
-
-	return lent != NULL && atomic_load(&lent->lane) != NULL &&
-	       atomic_load(&lent->lane) == lane_of(bench, stream_id) &&
-	       lane_of(bench, stream_id)->stream.id == stream_id;
-}
-
-/* The first request makes the pools, the second one the stream's lane. */
-static void start(struct bench *bench, uint64_t stream_id)
-{
-	give(bench, take(bench, 512, stream_id), stream_id);
-	give(bench, take(bench, 512, stream_id), stream_id);
-	assert_int_equal(lane_of(bench, stream_id)->stream.id, stream_id);
-}
-
-static uint64_t take_lent(struct bench *bench, uint64_t size_bytes, uint64_t stream_id)
-{
-	uint64_t address = take(bench, size_bytes, stream_id);
-
-	assert_true(is_lent(bench, address, stream_id));
-	return address;
 }
 
 static void a_stream_gets_its_own_memory_back_at_once(void **state)
@@ -198,6 +154,25 @@ static void bad_frees(void **state)
 	bench_close(bench);
 }
 
+/* The first who asks for what is not alive takes the chunk from the lane. */
+static void what_is_freed_twice(void **state)
+{
+	struct bench *bench = lanes_open(GIB);
+	struct gsa_stream stream = fake_stream(1);
+	uint64_t address, beside;
+
+	(void)state;
+	start(bench, 1);
+	address = take_lent(bench, 100 * KIB, 1);
+	beside = take_lent(bench, 100 * KIB, 1);
+	give(bench, address, 1);
+	assert_true(is_lent(bench, address, 1));
+	assert_int_equal(gsa_free(bench->allocator, address, &stream, NULL), GS_E_NOT_FOUND);
+	assert_int_equal(bench_stats(bench)->live_count.now, 1);
+	give(bench, beside, 1);
+	bench_close(bench);
+}
+
 /* Its chunk goes back to the pool, and the block is pending on the stream that it was freed on. */
 static void a_free_on_another_stream(void **state)
 {
@@ -282,119 +257,66 @@ static void a_stream_that_ends_leaves_its_memory_to_all(void **state)
 	bench_close(bench);
 }
 
-static void sum(void *user, enum gsa_block_state state, const struct gsa_block_info *info)
-{
-	((uint64_t *)user)[state] += state == GSA_BLOCK_LIVE ? info->size_bytes : info->reserved_bytes;
-}
-
-static void a_walk_sees_what_lanes_hold(void **state)
+/* The device runs low: what lanes hold free is what others need. */
+static void where_memory_is_low_lanes_end(void **state)
 {
 	struct bench *bench = lanes_open(GIB);
-	uint64_t bytes[GSA_BLOCK_STATE_COUNT] = {0};
-	struct gsa_visitor visitor = {.block = sum, .user = bytes};
 
 	(void)state;
 	start(bench, 1);
-	start(bench, 2);
-	take_lent(bench, 1000, 1);
-	take_lent(bench, 3000, 2);
-	gsa_walk(bench->allocator, &visitor);
-	bench_stats(bench);
-	assert_int_equal(bytes[GSA_BLOCK_LIVE], 4000);
-	assert_int_equal(bytes[GSA_BLOCK_PENDING], bench->stats.pending_bytes.now);
-	assert_int_equal(bytes[GSA_BLOCK_IDLE], bench->stats.idle_bytes.now);
-	assert_int_equal(bytes[GSA_BLOCK_LENT], 0);
+	take_lent(bench, 100 * KIB, 1);
+	give(bench, take_lent(bench, MIB, 1), 1);
+	gsa_purge(bench->allocator, UINT64_MAX, false);
+	assert_int_equal(lane_count(bench), 1);
+	gsa_purge(bench->allocator, UINT64_MAX, true);
+	assert_int_equal(lane_count(bench), 0);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 2 * MIB);
 	bench_close(bench);
 }
 
-/* The same program with and without: figures at each step that ask nothing of where memory lies. */
-static void figures_are_as_without(void **state)
-{
-	struct bench *benches[2] = {lanes_open(4 * GIB), bench_open(fake_options(), 4 * GIB)};
-	uint64_t addresses[2][50] = {{0}}, random = 1;
-
-	(void)state;
-	for (unsigned i = 0; i < 5000; i++) {
-		const struct gsa_stats *stats[2];
-		unsigned which;
-		uint64_t size_bytes;
-
-		random = random * 6364136223846793005ull + 1442695040888963407ull;
-		which = (unsigned)(random >> 33) % 50;
-		size_bytes = 1 + (random >> 40) % (i % 100 == 0 ? MIB : 64 * KIB);
-		for (unsigned with = 0; with < 2; with++) {
-			uint64_t *address = &addresses[with][which];
-
-			if (*address != 0)
-				give(benches[with], *address, 1);
-			*address = *address != 0 && i % 3 != 0 ? 0 : take(benches[with], size_bytes, 1);
-			stats[with] = i % 16 == 0 || i > 4900 ? bench_stats(benches[with]) : NULL;
-		}
-		for (unsigned with = 0; with < 2; with++) {
-			gsa_stats_read(benches[with]->allocator, &benches[with]->stats);
-			assert_int_equal(benches[with]->stats.allocs - benches[with]->stats.frees,
-					 benches[with]->stats.live_count.now);
-		}
-		assert_int_equal(benches[0]->stats.allocs, benches[1]->stats.allocs);
-		if (i == 2500) {
-			gsa_stats_reset_peak(benches[0]->allocator);
-			gsa_stats_reset_peak(benches[1]->allocator);
-		}
-		if (stats[0] == NULL)
-			continue;
-#define SAME(name) assert_int_equal(stats[0]->name, stats[1]->name)
-#define SAME_GAUGE(name) SAME(name.now), SAME(name.peak)
-		SAME_GAUGE(allocated_bytes);
-		SAME_GAUGE(allocated_async_bytes);
-		SAME_GAUGE(allocated_legacy_bytes);
-		SAME_GAUGE(rounded_bytes);
-		SAME_GAUGE(live_count);
-		SAME(allocs);
-		SAME(frees);
-		assert_int_equal(stats[0]->reserved_bytes.now,
-				 stats[0]->rounded_bytes.now + stats[0]->pending_bytes.now + stats[0]->idle_bytes.now);
-	}
-	assert_true(lane_of(benches[0], 1)->served > 1000);
-	bench_close(benches[0]);
-	bench_close(benches[1]);
-}
-
-static void what_is_known_of_a_block_is_as_without(void **state)
+static void a_context_that_ends_ends_the_lanes(void **state)
 {
 	struct bench *bench = lanes_open(GIB);
-	struct gsa_stream stream = fake_stream(1);
-	struct gsa_request request = {.size_bytes = 1000,
-				      .origin = GSA_ORIGIN_ASYNC,
-				      .stream = &stream,
-				      .owner = 7,
-				      .pool = 8,
-				      .stack = 9,
-				      .thread = 10,
-				      .time_ns = 11};
-	struct gsa_block_info block, found;
+	uint64_t address, other;
 
 	(void)state;
 	start(bench, 1);
-	assert_int_equal(gsa_alloc(bench->allocator, &request, &block), GS_OK);
-	assert_true(is_lent(bench, block.address, 1));
-	for (unsigned back = 0; back < 2; back++) {
-		assert_int_equal(gsa_find(bench->allocator, block.address + 999, &found), GS_OK);
-		assert_int_equal(found.address, block.address);
-		assert_int_equal(found.size_bytes, 1000);
-		assert_int_equal(found.reserved_bytes, 1024);
-		assert_int_equal(found.owner, 7);
-		assert_int_equal(found.pool, 8);
-		assert_int_equal(found.stack, 9);
-		assert_int_equal(found.thread, 10);
-		assert_int_equal(found.time_ns, 11);
-		assert_int_equal(found.stream_id, 1);
-		assert_int_equal(found.serial, block.serial);
-		assert_int_equal(found.segment_address, block.segment_address);
-		assert_true(found.segment_bytes >= 2 * MIB);
-		gsa_walk(bench->allocator, &(struct gsa_visitor){0});
-		assert_false(is_lent(bench, block.address, 1));
-	}
+	address = take_lent(bench, 900 * KIB, 1);
+	other = take_lent(bench, 100 * KIB, 1);
+	give(bench, address, 1);
+	assert_int_equal(gsa_owner_gone(bench->allocator, 1), 0);
+	assert_int_equal(lane_count(bench), 0);
+	assert_int_equal(bench_stats(bench)->live_count.now, 1);
+	give(bench, other, 0);
 	bench_close(bench);
+}
+
+static uint64_t process_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return (uint64_t)pages * 4096;
+}
+
+/* What it keeps for its books is far less than the map of what is lent. */
+static void an_allocator_that_ends_gives_the_map_back(void **state)
+{
+	enum { ROUNDS = 16 };
+	uint64_t before = process_bytes(), map_bytes = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct bench *bench = lanes_open(GIB);
+
+		start(bench, 1);
+		map_bytes = bench->allocator->lent_range_bytes / GSA_LENT_BYTES * sizeof(struct gsa_lent);
+		bench_close(bench);
+	}
+	assert_true(process_bytes() - before < ROUNDS / 2 * map_bytes);
 }
 
 static void lanes_that_are_not_used_end(void **state)
@@ -550,13 +472,14 @@ int main(void)
 	    cmocka_unit_test(out_of_memory_comes_only_when_lanes_have_none),
 	    cmocka_unit_test(what_is_trimmed_is_all_that_is_free),
 	    cmocka_unit_test(bad_frees),
+	    cmocka_unit_test(what_is_freed_twice),
 	    cmocka_unit_test(a_free_on_another_stream),
 	    cmocka_unit_test(a_lane_whose_memory_goes_elsewhere_gets_no_more),
 	    cmocka_unit_test(shared_memory_is_no_lane_s),
 	    cmocka_unit_test(a_stream_that_ends_leaves_its_memory_to_all),
-	    cmocka_unit_test(a_walk_sees_what_lanes_hold),
-	    cmocka_unit_test(figures_are_as_without),
-	    cmocka_unit_test(what_is_known_of_a_block_is_as_without),
+	    cmocka_unit_test(where_memory_is_low_lanes_end),
+	    cmocka_unit_test(a_context_that_ends_ends_the_lanes),
+	    cmocka_unit_test(an_allocator_that_ends_gives_the_map_back),
 	    cmocka_unit_test(lanes_that_are_not_used_end),
 	    cmocka_unit_test(what_a_lane_holds_free_is_little),
 	    cmocka_unit_test(a_lane_with_much_free_gets_no_more),

@@ -187,6 +187,24 @@ static void without_its_lane_nothing_is_lent(void **state)
 	end();
 }
 
+static void starve(void)
+{
+	gsb_fault_arm(GSB_FAULT_SLAB, 0, 1);
+}
+
+/* There is memory, and none for its books. */
+static void without_a_node_it_is_free(void **state)
+{
+	(void)state;
+	start(GIB, starve);
+	assert_int_equal(gsb_fault_fired(GSB_FAULT_SLAB), 1);
+	gsb_fault_arm(GSB_FAULT_SLAB, 0, 0);
+	assert_int_equal(atomic_load(&bench->allocator->lane_count), 0);
+	gsa_trim(bench->allocator, 0);
+	assert_int_equal(bench_stats(bench)->reserved_bytes.now, 2 * MIB);
+	end();
+}
+
 /* Without pages for a lane there is none, and that is not tried again at once: requests are served as ever. */
 static void no_pages_for_lanes(void **state)
 {
@@ -223,6 +241,7 @@ int main(void)
 	    cmocka_unit_test(what_was_taken_back_is_not_lent_twice),
 	    cmocka_unit_test(it_arrives_though_another_lane_ends),
 	    cmocka_unit_test(without_its_lane_nothing_is_lent),
+	    cmocka_unit_test(without_a_node_it_is_free),
 	    cmocka_unit_test(no_pages_for_lanes),
 	};
 
