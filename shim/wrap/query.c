@@ -41,9 +41,11 @@ CUresult gs_on_cuMemGetInfo_v2(struct gs_call *call, PFN_cuMemGetInfo_v3020 real
 {
 	CUresult result = real(free, total);
 	struct gs_device *device;
+	CUdevice ordinal;
 
 	(void)call;
-	if (result == CUDA_SUCCESS && free != NULL && (device = gs_device_current(NULL)) != NULL) {
+	if (result == CUDA_SUCCESS && free != NULL && gs_driver.cuCtxGetDevice(&ordinal) == CUDA_SUCCESS &&
+	    (device = gs_device_used(ordinal)) != NULL) {
 		if (total != NULL)
 			gs_device_saw(device, *free, *total);
 		*free += held_free_bytes(device);

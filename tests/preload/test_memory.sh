@@ -67,6 +67,14 @@ unset SIM_DRIVER_VERSION
 same 'cudaFree of nothing starts CUDA (H5)' "$programs/rt_hazard" free-nothing
 same 'device reset' "$programs/rt_hazard" reset
 same 'cudaMemGetInfo (H30)' "$programs/rt_hazard" memory-info
+rm -f "$folder/calls"
+SIM_CALLS=$folder/calls sim python3 -c '
+import ctypes
+free, total = ctypes.c_size_t(), ctypes.c_size_t()
+print(ctypes.CDLL("libcudart.so.13").cudaMemGetInfo(ctypes.byref(free), ctypes.byref(total)))'
+is 'who only asks how much there is: one question, and nothing is made' \
+	"$(cat "$folder/out") $(grep -E '^cu(MemGetInfo|MemAddressReserve|MemCreate|StreamCreate|EventCreate)' "$folder/calls")" \
+	'0 cuMemGetInfo_v2 1'
 
 same 'cudaFree waits for copies to the host (H4)' "$programs/rt_hazard" copy-then-free
 GPUSHIM_ALLOC_CONF=free_sync:always same 'free_sync:always' "$programs/rt_hazard" copy-then-free
