@@ -22,7 +22,8 @@ void gsb_fence_heavy(void)
 	int saved_errno = errno;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&gsb_fence_lopsided, memory_order_relaxed))
-		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	if (atomic_load_explicit(&gsb_fence_lopsided, memory_order_relaxed) &&
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+		atomic_store(&gsb_fence_lopsided, false);
 	errno = saved_errno;
 }

@@ -1,13 +1,15 @@
 /* A fence between two threads that each write one word and then read the other's, of which at least one must see what the other
  * wrote: one of them often, the other one seldom. The latter asks the kernel for a barrier in all threads (membarrier), so
- * that the former needs nothing but the compiler's attention. Where the kernel refuses, both take a full fence. */
+ * that the former needs nothing but the compiler's attention. Where the kernel refuses, both take a full fence. It may come to
+ * refuse (the program sets a filter of system calls): the two may miss each other the one time that this is found out, so
+ * who sleeps looks again after a while. */
 #ifndef GSB_FENCE_H
 #define GSB_FENCE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-extern _Atomic bool gsb_fence_lopsided; /* does not change once threads meet */
+extern _Atomic bool gsb_fence_lopsided; /* the barrier is that of the one who writes seldom */
 
 /* Once, at start, with few threads. */
 void gsb_fence_start(void);
