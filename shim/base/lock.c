@@ -24,17 +24,16 @@
 /* Number of locks of each rank that this thread holds. */
 static _Thread_local unsigned char held_count[GSB_RANK_COUNT] __attribute__((tls_model("initial-exec")));
 
-static void note_acquired(const struct gsb_lock *lock)
+void gsb_lock_note(const struct gsb_lock *lock, bool acquired)
 {
+	if (!acquired) {
+		gsb_assert(held_count[lock->rank] == 1);
+		held_count[lock->rank]--;
+		return;
+	}
 	for (unsigned rank = lock->rank; rank < GSB_RANK_COUNT; rank++)
 		gsb_assert(held_count[rank] == 0);
 	held_count[lock->rank]++;
-}
-
-static void note_released(const struct gsb_lock *lock)
-{
-	gsb_assert(held_count[lock->rank] == 1);
-	held_count[lock->rank]--;
 }
 
 bool gsb_lock_held(const struct gsb_lock *lock)
@@ -50,16 +49,6 @@ bool gsb_lock_none(void)
 	return true;
 }
 #else
-static void note_acquired(const struct gsb_lock *lock)
-{
-	(void)lock;
-}
-
-static void note_released(const struct gsb_lock *lock)
-{
-	(void)lock;
-}
-
 bool gsb_lock_held(const struct gsb_lock *lock)
 {
 	(void)lock;
@@ -83,14 +72,6 @@ void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank)
 	lock->rank = rank;
 }
 
-static inline bool take(struct gsb_lock *lock)
-{
-	unsigned expected = 0;
-
-	return atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1, memory_order_acquire,
-						       memory_order_relaxed);
-}
-
 /* Looks less and less often: whoever holds the lock works on what lies beside it. */
 static bool take_soon(struct gsb_lock *lock)
 {
@@ -101,7 +82,7 @@ static bool take_soon(struct gsb_lock *lock)
 			__builtin_ia32_pause();
 		if (pauses < PAUSES_MAX)
 			pauses *= 2;
-		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 && take(lock))
+		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 && gsb_lock_try(lock))
 			return true;
 	}
 	return false;
@@ -119,7 +100,7 @@ static bool take_after_naps(struct gsb_lock *lock)
 	return false;
 }
 
-static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
+void gsb_lock_wait(struct gsb_lock *lock)
 {
 	int saved_errno = errno;
 
@@ -127,7 +108,7 @@ static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
 		return;
 	atomic_fetch_add(&lock->sleepers, 1);
 	gsb_fence_heavy();
-	while (!take(lock)) {
+	while (!gsb_lock_try(lock)) {
 		gsb_futex_wait(&lock->state, 1, SLEEP_NS);
 		atomic_store_explicit(&lock->waking, 0, memory_order_relaxed);
 	}
@@ -135,35 +116,11 @@ static __attribute__((noinline)) void wait_for(struct gsb_lock *lock)
 	errno = saved_errno;
 }
 
-void gsb_lock_acquire(struct gsb_lock *lock)
-{
-	if (!take(lock))
-		wait_for(lock);
-	note_acquired(lock);
-}
-
-bool gsb_lock_try(struct gsb_lock *lock)
-{
-	if (!take(lock))
-		return false;
-	note_acquired(lock);
-	return true;
-}
-
 /* One sleeper at a time: until it has run, who else takes and releases the lock need not ask the kernel again. */
-static __attribute__((noinline)) void wake_one(struct gsb_lock *lock)
+void gsb_lock_wake(struct gsb_lock *lock)
 {
 	if (atomic_exchange_explicit(&lock->waking, 1, memory_order_relaxed) == 0)
 		gsb_futex_wake(&lock->state, 1);
-}
-
-void gsb_lock_release(struct gsb_lock *lock)
-{
-	note_released(lock);
-	atomic_store_explicit(&lock->state, 0, memory_order_release);
-	gsb_fence_light();
-	if (__builtin_expect(atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0, 0))
-		wake_one(lock);
 }
 
 void gsb_lock_reset(struct gsb_lock *lock)

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "shim/base/fence.h"
 #include "shim/base/lock_rank.h"
 
 struct gsb_lock {
@@ -24,9 +25,46 @@ struct gsb_lock {
 	}
 
 void gsb_lock_init(struct gsb_lock *lock, enum gsb_lock_rank rank);
-void gsb_lock_acquire(struct gsb_lock *lock);
-bool gsb_lock_try(struct gsb_lock *lock);
-void gsb_lock_release(struct gsb_lock *lock);
+
+/* Parts of the three below, and in debug builds what watches the order. */
+void gsb_lock_wait(struct gsb_lock *lock);
+void gsb_lock_wake(struct gsb_lock *lock);
+#ifdef GSB_DEBUG
+void gsb_lock_note(const struct gsb_lock *lock, bool acquired);
+#else
+static inline void gsb_lock_note(const struct gsb_lock *lock, bool acquired)
+{
+	(void)lock;
+	(void)acquired;
+}
+#endif
+
+static inline bool gsb_lock_try(struct gsb_lock *lock)
+{
+	unsigned expected = 0;
+
+	if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1, memory_order_acquire,
+								      memory_order_relaxed),
+			     0))
+		return false;
+	gsb_lock_note(lock, true);
+	return true;
+}
+
+static inline void gsb_lock_acquire(struct gsb_lock *lock)
+{
+	if (!gsb_lock_try(lock))
+		gsb_lock_wait(lock);
+}
+
+static inline __attribute__((always_inline)) void gsb_lock_release(struct gsb_lock *lock)
+{
+	gsb_lock_note(lock, false);
+	atomic_store_explicit(&lock->state, 0, memory_order_release);
+	gsb_fence_light();
+	if (__builtin_expect(atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0, 0))
+		gsb_lock_wake(lock);
+}
 
 /* Makes the lock free whoever held it. Only in the child of a fork, whose other threads are gone. */
 void gsb_lock_reset(struct gsb_lock *lock);
