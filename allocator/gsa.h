@@ -49,6 +49,8 @@ enum gsa_origin {
 	GSA_ORIGIN_COUNT
 };
 
+#define GSA_TIME_NONE UINT64_MAX /* not known */
+
 struct gsa_request {
 	uint64_t size_bytes;             /* > 0 */
 	enum gsa_origin origin;
@@ -60,7 +62,7 @@ struct gsa_request {
 	bool again;                      /* the same request has just failed, and was counted */
 	uint32_t stack;                  /* for the snapshot; 0 = unknown */
 	uint32_t thread;                 /* for the snapshot */
-	uint64_t time_ns;                /* for the snapshot; 0: now_ns is asked */
+	uint64_t time_ns;                /* for the snapshot, or GSA_TIME_NONE; 0: now_ns is asked */
 };
 
 /* A live block as seen from outside. */
@@ -73,7 +75,7 @@ struct gsa_block_info {
 	uint64_t owner;
 	uint64_t pool;
 	uint64_t serial;          /* unique per allocation, never reused */
-	uint64_t time_ns;         /* of the allocation, from now_ns */
+	uint64_t time_ns;         /* of the allocation, from now_ns; GSA_TIME_NONE */
 	enum gsa_origin origin;
 	bool plain;               /* in a plain segment */
 	bool shared;              /* gsa_share was called for it, and it is not plain */

@@ -46,7 +46,7 @@ enum gs_snap_kind {
 	X(blocks, owner, HEX, "context")                                                                               \
 	X(blocks, stack, STACK, "where it was allocated")                                                              \
 	X(blocks, thread, COUNT, "kernel thread id")                                                                   \
-	X(blocks, time_ns, SIGNED, "of the allocation")                                                                \
+	X(blocks, time_ns, SIGNED, "of the allocation; -1: it is not known, as with history:0")                         \
 	X(blocks, serial, COUNT, "number of the allocation, never reused")
 
 #define GS_SNAP_COLUMNS_live(X)                                                                                        \

@@ -16,7 +16,6 @@
 
 #define RUNTIME_LIMIT 16 /* CUDA runtimes in one process */
 #define CALLER_LIMIT 64	 /* objects that call them; more: the oldest is looked up again */
-#define OWN_CALLERS 7	 /* likewise, of one thread: thread-local storage is scarce */
 
 struct runtime_instance {
 	uintptr_t base; /* load bias of the object that holds it */
@@ -27,18 +26,11 @@ static struct gsb_lock runtime_lock = GSB_LOCK_INIT(BOOT);
 static struct runtime_instance instances[RUNTIME_LIMIT];
 static unsigned instance_count;
 
-/* An object that calls, and its runtime. Holds as long as nothing was unloaded. */
-struct runtime_caller {
-	uintptr_t start, end;
-	uint64_t unloads;
-	const struct gs_runtime *runtime;
-};
-
 /* Objects that called before: of the process, under runtime_lock, and of the thread. PyTorch alone calls from four by
  * turns, and to find a runtime takes a millisecond. */
-static struct runtime_caller callers[CALLER_LIMIT];
+static struct gs_runtime_caller callers[CALLER_LIMIT];
 static unsigned caller_next; /* replaced next */
-static _Thread_local struct runtime_caller own_callers[OWN_CALLERS] __attribute__((tls_model("initial-exec")));
+_Thread_local struct gs_runtime_caller gs_runtime_callers[GS_RUNTIME_CALLERS] __attribute__((tls_model("initial-exec")));
 static _Thread_local unsigned own_next __attribute__((tls_model("initial-exec")));
 
 static const struct {
@@ -156,18 +148,13 @@ static int runtime_home(const struct gsb_elf *caller, struct gsb_elf *ret_home)
 	return ret_home->end != 0 ? GS_OK : GS_E_NOT_FOUND;
 }
 
-static bool caller_fits(const struct runtime_caller *known, const void *caller, uint64_t unloads)
-{
-	return (uintptr_t)caller >= known->start && (uintptr_t)caller < known->end && known->unloads == unloads;
-}
-
-static bool caller_recall(const void *caller, uint64_t unloads, struct runtime_caller *ret_known)
+static bool caller_recall(const void *caller, uint64_t unloads, struct gs_runtime_caller *ret_known)
 {
 	bool found = false;
 
 	gsb_lock_acquire(&runtime_lock);
 	for (unsigned i = 0; i < CALLER_LIMIT && !found; i++) {
-		found = caller_fits(&callers[i], caller, unloads);
+		found = gs_runtime_fits(&callers[i], caller, unloads);
 		if (found)
 			*ret_known = callers[i];
 	}
@@ -175,9 +162,9 @@ static bool caller_recall(const void *caller, uint64_t unloads, struct runtime_c
 	return found;
 }
 
-static bool caller_find(const void *caller, uint64_t unloads, struct runtime_caller *ret_known)
+static bool caller_find(const void *caller, uint64_t unloads, struct gs_runtime_caller *ret_known)
 {
-	struct runtime_caller known = {.unloads = unloads};
+	struct gs_runtime_caller known = {.unloads = unloads};
 	struct gsb_elf object, home;
 
 	if (gsb_elf_at(caller, &object) != GS_OK)
@@ -195,10 +182,13 @@ static bool caller_find(const void *caller, uint64_t unloads, struct runtime_cal
 	return true;
 }
 
-static __attribute__((noinline)) const struct gs_runtime *runtime_find(const void *caller, uint64_t unloads)
+const struct gs_runtime *gs_runtime_find(const void *caller, uint64_t unloads)
 {
-	struct runtime_caller known;
+	struct gs_runtime_caller known;
 
+	for (unsigned i = 0; i < GS_RUNTIME_CALLERS; i++)
+		if (gs_runtime_fits(&gs_runtime_callers[i], caller, unloads))
+			return gs_runtime_callers[i].runtime;
 	if (!caller_recall(caller, unloads, &known) && !caller_find(caller, unloads, &known)) {
 		gsb_log_once(GSB_LOG_ERROR, "a CUDA runtime function was called, but no libcudart is loaded");
 		return NULL;
@@ -206,18 +196,8 @@ static __attribute__((noinline)) const struct gs_runtime *runtime_find(const voi
 	if (gs_thread.quick_unloads != unloads)
 		gs_thread.quick_kinds = 0;
 	gs_thread.quick_unloads = unloads;
-	own_callers[own_next++ % OWN_CALLERS] = known;
+	gs_runtime_callers[own_next++ % GS_RUNTIME_CALLERS] = known;
 	return known.runtime;
-}
-
-const struct gs_runtime *gs_runtime_of(const void *caller)
-{
-	uint64_t unloads = atomic_load_explicit(&gs_lookup_unloads, memory_order_acquire);
-
-	for (unsigned i = 0; i < OWN_CALLERS; i++)
-		if (caller_fits(&own_callers[i], caller, unloads))
-			return own_callers[i].runtime;
-	return runtime_find(caller, unloads);
 }
 
 void gs_runtime_reset_locks(void)

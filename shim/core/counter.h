@@ -68,16 +68,20 @@ static inline void gs_counter_work_end(void)
 			      atomic_load_explicit(&block->work_ended, memory_order_relaxed) + 1, memory_order_release);
 }
 
-static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
+/* block: gs_counter_block_own. */
+static inline void gs_counter_block_add(struct gs_counter_block *block, enum gs_fn fn, uint64_t ticks)
 {
-	struct gs_counter_block *block = gs_counter_block_own();
-
 	atomic_store_explicit(&block->fn[fn].calls,
 			      atomic_load_explicit(&block->fn[fn].calls, memory_order_relaxed) + 1, memory_order_relaxed);
 	if (ticks != 0)
 		atomic_store_explicit(&block->fn[fn].ticks,
 				      atomic_load_explicit(&block->fn[fn].ticks, memory_order_relaxed) + ticks,
 				      memory_order_relaxed);
+}
+
+static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
+{
+	gs_counter_block_add(gs_counter_block_own(), fn, ticks);
 }
 
 static inline void gs_figure_add(enum gs_figure figure, uint64_t more)

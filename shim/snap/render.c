@@ -20,6 +20,7 @@ struct render {
 	struct gs_paths paths;
 };
 
+#define TIME_UNKNOWN ((uint64_t)-1)
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define NAMES(array) ((struct gs_names){array, COUNT_OF(array)})
 
@@ -316,6 +317,8 @@ static uint64_t blocks_cell(const void *user, size_t row, unsigned column)
 	case GS_SNAP_blocks_thread:
 		return block->info.thread;
 	case GS_SNAP_blocks_time_ns:
+		if (block->info.time_ns == GSA_TIME_NONE)
+			return TIME_UNKNOWN;
 		return block->info.serial == 0 ? 0 : since_start(render, block->info.time_ns);
 	case GS_SNAP_blocks_serial:
 		return block->info.serial;

@@ -26,14 +26,9 @@
 #define OOM_FREELY 8u	/* snapshots at out-of-memory written without a pause */
 #define OOM_PAUSE 20u	/* then: times the time that writing the last one took */
 
-static uint32_t stack_at(const void *call_site)
-{
-	return gs_conf.stacks == GS_STACK_OFF ? 0 : gs_stack_capture(call_site);
-}
-
 uint32_t gs_note_stack(const struct gs_call *call)
 {
-	return gs_thread.stack = stack_at(gs_thread.caller != NULL ? gs_thread.caller : call->caller);
+	return gs_thread.stack = gs_note_stack_at(gs_thread.caller != NULL ? gs_thread.caller : call->caller);
 }
 
 /* born_ns: when what the event is about was allocated, which tells it from others at the same address. */
@@ -209,7 +204,7 @@ void gs_note_host_free(const void *address)
 void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t device, const void *call_site)
 {
 	track(GS_LIVE_TENSOR, GS_EVENT_TENSOR_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, 0, device,
-	      stack_at(call_site));
+	      gs_note_stack_at(call_site));
 	if (gs_conf.snapshot & GS_SNAPSHOT_PEAK)
 		gs_trigger_grown(device);
 }

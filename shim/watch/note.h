@@ -7,12 +7,19 @@
 
 #include "allocator/gsa.h"
 #include "shim/api/call.h"
+#include "shim/core/conf.h"
 #include "shim/core/device.h"
+#include "shim/stack/stack.h"
 #include "shim/watch/event.h"
 #include "shim/watch/live.h"
 
-/* The stack of the program at this call; 0 with stacks:off. */
+/* The stack of the program at this call, or at the return address into it; 0 with stacks:off. */
 uint32_t gs_note_stack(const struct gs_call *call);
+
+static inline uint32_t gs_note_stack_at(const void *call_site)
+{
+	return gs_conf.stacks == GS_STACK_OFF ? 0 : gs_stack_capture(call_site);
+}
 
 /* Served by us. stream_id: where it was freed; 0 = nowhere. */
 void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block);

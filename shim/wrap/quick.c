@@ -110,7 +110,7 @@ static bool kind_learn(struct route *route, enum gs_quick_kind kind)
 	return false;
 }
 
-static __attribute__((noinline)) bool route_learn(struct route *route, const struct gs_runtime *real,
+static __attribute__((noinline, cold)) bool route_learn(struct route *route, const struct gs_runtime *real,
 						  enum gs_quick_kind kind, CUstream handle)
 {
 	struct route learned = {.real = real, .handle = handle, .epoch = gs_epoch()};
@@ -126,13 +126,14 @@ static __attribute__((noinline)) bool route_learn(struct route *route, const str
 	return true;
 }
 
-/* Begins to answer a call: NULL where it has to enter the runtime. Followed by quick_end. */
+/* Begins to answer a call: NULL where it has to enter the runtime. Followed by answer_begin and answer_end. */
 static inline __attribute__((always_inline)) const struct route *
 quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
 {
 	struct route *route = &routes[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % ROUTES];
 	CUcontext current = NULL;
 
+	__asm__("" : "+r"(route)); /* found once: the compiler takes it to be cheap to find again */
 	if (gs_thread.inside != 0 || gs_thread.runtime_fn != 0)
 		return NULL;
 	gs_thread.inside = 1;
@@ -148,86 +149,103 @@ quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream han
 	return NULL;
 }
 
-static inline struct gs_call driver_call(enum gs_fn fn, const void *caller)
+/* What is known of a call that is being answered. */
+struct answer {
+	const struct route *route;
+	const void *caller;
+	uint64_t start_ticks; /* 0: not timed */
+};
+
+static inline struct answer answer_begin(const struct route *route, const void *caller)
 {
-	return (struct gs_call){.fn = fn, .caller = caller, .start_ticks = gs_call_timed ? gs_ticks() : 0};
+	return (struct answer){route, caller, gs_call_timed ? gs_ticks() : 0};
 }
 
-static inline uint64_t time_of(const struct gs_call *call)
+static inline uint64_t time_of(const struct answer *answer)
 {
-	return call->start_ticks != 0 ? gs_clock_at(call->start_ticks) : gs_clock_ns();
+	return answer->start_ticks != 0 ? gs_clock_at(answer->start_ticks) : gs_clock_ns();
 }
 
-static inline bool quick_end(const struct gs_call *call, enum gs_fn runtime_fn, bool answered)
+/* For an allocation, which is told when it was only if there is a history to look that up in. */
+static inline uint64_t birth_of(const struct answer *answer)
 {
-	if (answered) {
-		uint64_t end_ticks = call->start_ticks != 0 ? gs_ticks() : 0;
+	return gs_conf.history != 0 || answer->start_ticks != 0 ? time_of(answer) : GSA_TIME_NONE;
+}
 
-		gs_counter_add(runtime_fn, 0);
-		gs_counter_add(call->fn, end_ticks - call->start_ticks);
+/* The functions are those by which the call is counted. */
+static inline __attribute__((always_inline)) bool answer_end(const struct answer *answer, enum gs_fn runtime_fn, enum gs_fn driver_fn, bool answered)
+{
+	if (__builtin_expect(answered, 1)) {
+		uint64_t end_ticks = answer->start_ticks != 0 ? gs_ticks() : 0;
+		struct gs_counter_block *counters = gs_counter_block_own();
+
+		gs_counter_block_add(counters, runtime_fn, 0);
+		gs_counter_block_add(counters, driver_fn, end_ticks - answer->start_ticks);
 		gs_call_do_due(CUDA_SUCCESS, end_ticks);
 	}
 	gs_thread.inside = 0;
 	return answered;
 }
 
-static bool alloc_held(const struct route *route, const struct gsa_request *request, void **ret_pointer)
+static inline __attribute__((always_inline)) bool alloc_held(const struct answer *answer, const struct gsa_request *request, void **ret_pointer)
 {
+	const struct gs_device *device = answer->route->device;
 	struct gsa_note note;
 
-	if (gsa_alloc_held(route->device->allocator, request, &note) != GS_OK)
+	if (gsa_alloc_held(device->allocator, request, &note) != GS_OK)
 		return false;
-	gs_note_served(route->device, &note, request->stream != NULL ? request->stream->id : 0, request->time_ns);
+	if (gs_conf.history != 0 || (gs_conf.snapshot & GS_SNAPSHOT_PEAK) != 0)
+		gs_note_served(device, &note, request->stream != NULL ? request->stream->id : 0, request->time_ns);
 	*ret_pointer = (void *)(uintptr_t)note.address;
 	return true;
 }
 
-static bool free_held(const struct route *route, const struct gs_call *call, void *pointer,
-		      const struct gsa_stream *stream)
+static inline __attribute__((always_inline)) bool free_held(const struct answer *answer, void *pointer, const struct gsa_stream *stream)
 {
+	const struct gs_device *device = answer->route->device;
 	struct gsa_note note;
 
-	if (gsa_free_held(route->device->allocator, (uint64_t)(uintptr_t)pointer, stream, &note) != GS_OK)
+	if (gsa_free_held(device->allocator, (uint64_t)(uintptr_t)pointer, stream, &note) != GS_OK)
 		return false;
 	if (gs_conf.history != 0)
-		gs_note_freed(route->device, &note, stream != NULL ? stream->id : 0, time_of(call));
+		gs_note_freed(device, &note, stream != NULL ? stream->id : 0, time_of(answer));
 	return true;
 }
 
 bool gs_quick_cudaMalloc(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size)
 {
 	const struct route *route;
-	struct gs_call call;
+	struct answer answer;
 	bool answered = false;
 
 	if (devPtr == NULL || size == 0 || (route = quick_begin(real, GS_QUICK_cudaMalloc, NO_STREAM)) == NULL)
 		return false;
-	call = driver_call(GS_FN_cuMemAlloc_v2, caller);
+	answer = answer_begin(route, caller);
 	if (!gs_torch_is_caller(caller)) {
 		struct gsa_request request = {
 			.size_bytes = size,
 			.origin = GSA_ORIGIN_LEGACY,
 			.owner = (uint64_t)(uintptr_t)route->context.handle,
-			.stack = gs_note_stack(&call),
+			.stack = gs_note_stack_at(caller),
 			.thread = gs_thread_id(),
-			.time_ns = time_of(&call),
+			.time_ns = birth_of(&answer),
 		};
 
-		answered = alloc_held(route, &request, devPtr);
+		answered = alloc_held(&answer, &request, devPtr);
 	}
-	return quick_end(&call, GS_FN_cudaMalloc, answered);
+	return answer_end(&answer, GS_FN_cudaMalloc, GS_FN_cuMemAlloc_v2, answered);
 }
 
 bool gs_quick_cudaFree(const struct gs_runtime *real, const void *caller, void *devPtr)
 {
 	const struct route *route;
-	struct gs_call call;
+	struct answer answer;
 
 	if (devPtr == NULL || (route = quick_begin(real, GS_QUICK_cudaFree, NO_STREAM)) == NULL)
 		return false;
-	call = driver_call(GS_FN_cuMemFree_v2, caller);
-	return quick_end(&call, GS_FN_cudaFree,
-			 !gs_memory_free_waits() && free_held(route, &call, devPtr, NULL));
+	answer = answer_begin(route, caller);
+	return answer_end(&answer, GS_FN_cudaFree, GS_FN_cuMemFree_v2,
+			  !gs_memory_free_waits() && free_held(&answer, devPtr, NULL));
 }
 
 static inline CUstream default_or(cudaStream_t hStream, bool per_thread)
@@ -235,18 +253,18 @@ static inline CUstream default_or(cudaStream_t hStream, bool per_thread)
 	return hStream != NULL ? hStream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-static inline bool malloc_async(const struct gs_runtime *real, const void *caller, bool per_thread, void **devPtr,
-				size_t size, cudaStream_t hStream)
+static inline __attribute__((always_inline)) bool malloc_async(const struct gs_runtime *real, const void *caller,
+							       bool per_thread, void **devPtr, size_t size,
+							       cudaStream_t hStream)
 {
 	const struct route *route;
-	struct gs_call call;
-	bool answered;
+	struct answer answer;
 
 	if (devPtr == NULL || size == 0 ||
 	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaMallocAsync_ptsz : GS_QUICK_cudaMallocAsync,
 				 default_or(hStream, per_thread))) == NULL)
 		return false;
-	call = driver_call(per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync, caller);
+	answer = answer_begin(route, caller);
 
 	struct gsa_request request = {
 		.size_bytes = size,
@@ -255,28 +273,30 @@ static inline bool malloc_async(const struct gs_runtime *real, const void *calle
 		.owner = route->stream.owner,
 		.pool = (uint64_t)(uintptr_t)route->device->default_pool,
 		.lasting = !route->context.primary,
-		.stack = gs_note_stack(&call),
+		.stack = gs_note_stack_at(caller),
 		.thread = gs_thread_id(),
-		.time_ns = time_of(&call),
+		.time_ns = birth_of(&answer),
 	};
 
-	answered = alloc_held(route, &request, devPtr);
-	return quick_end(&call, per_thread ? GS_FN_cudaMallocAsync_ptsz : GS_FN_cudaMallocAsync, answered);
+	return answer_end(&answer, per_thread ? GS_FN_cudaMallocAsync_ptsz : GS_FN_cudaMallocAsync,
+			  per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync,
+			  alloc_held(&answer, &request, devPtr));
 }
 
-static inline bool free_async(const struct gs_runtime *real, const void *caller, bool per_thread, void *devPtr,
-			      cudaStream_t hStream)
+static inline __attribute__((always_inline)) bool free_async(const struct gs_runtime *real, const void *caller,
+							     bool per_thread, void *devPtr, cudaStream_t hStream)
 {
 	const struct route *route;
-	struct gs_call call;
+	struct answer answer;
 
 	if (devPtr == NULL ||
 	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaFreeAsync_ptsz : GS_QUICK_cudaFreeAsync,
 				 default_or(hStream, per_thread))) == NULL)
 		return false;
-	call = driver_call(per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync, caller);
-	return quick_end(&call, per_thread ? GS_FN_cudaFreeAsync_ptsz : GS_FN_cudaFreeAsync,
-			 free_held(route, &call, devPtr, &route->stream));
+	answer = answer_begin(route, caller);
+	return answer_end(&answer, per_thread ? GS_FN_cudaFreeAsync_ptsz : GS_FN_cudaFreeAsync,
+			  per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync,
+			  free_held(&answer, devPtr, &route->stream));
 }
 
 bool gs_quick_cudaMallocAsync(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size,
