@@ -37,13 +37,15 @@ static int prepare(const struct gsa *allocator, const struct gsa_request *reques
 
 /* From what all streams share: the lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused.
  * GS_E_BUSY: neither, the stream should have a lane. */
-static int serve_held(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
+static inline int serve_held(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
 {
 	int error = GS_E_BUSY;
 
 	gsa_lend_acquire(allocator);
-	if (!gsa_lend_due(allocator, want))
-		error = gsa_live_take(allocator, want, ret_block);
+	if (!gsa_lend_due(allocator, want)) {
+		*ret_block = gsa_live_retake(allocator, want);
+		error = *ret_block != NULL ? GS_OK : gsa_live_take(allocator, want, ret_block);
+	}
 	if (error == GS_OK)
 		allocator->stats.hits++;
 	else
@@ -59,8 +61,7 @@ int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, str
 
 	if (error != GS_OK)
 		return error;
-	error = gsa_lane_serve(allocator, &want, NULL, ret_note);
-	if (error != GS_E_NOT_FOUND)
+	if (gsa_lane_any(allocator) && (error = gsa_lane_serve(allocator, &want, NULL, ret_note)) != GS_E_NOT_FOUND)
 		return error == GS_E_BUSY ? GS_E_NOT_FOUND : error;
 	error = serve_held(allocator, &want, &block);
 	if (error != GS_OK)

@@ -1,6 +1,7 @@
 /* See arena.h. */
 #include "allocator/arena.h"
 
+#include "allocator/aside.h"
 #include "allocator/block.h"
 #include "allocator/live.h"
 #include "allocator/starts.h"
@@ -90,7 +91,7 @@ int gsa_arena_reserve(struct gsa *allocator)
 		gsa_arena_refuse(allocator, "reserving addresses", error);
 		return GS_E_UNSUPPORTED;
 	}
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	allocator->small_address = address + size_bytes - small_bytes;
 	error = pool_open(allocator, GSA_POOL_LARGE, address, size_bytes - small_bytes);
 	if (error == GS_OK) {
@@ -212,7 +213,7 @@ size_t gsa_block_handles(struct gsa *allocator, uint64_t address, struct gsa_han
 	struct gsa_block *block;
 	size_t count = 0;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED) {
 		count = add_stitched(allocator, block, address, spans, capacity, ret_offset_bytes);

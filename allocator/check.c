@@ -1,4 +1,5 @@
 /* Walks everything and asserts every equation of types.h. */
+#include "allocator/aside.h"
 #include "allocator/bins.h"
 #include "allocator/lend.h"
 #include "allocator/starts.h"
@@ -76,6 +77,7 @@ static void check_block(struct gsa *allocator, const struct gsa_block *block, st
 	case GSA_BLOCK_LENT:
 		gsb_assert(totals->pool == GSA_POOL_SMALL);
 		break;
+	case GSA_BLOCK_ASIDE:
 	case GSA_BLOCK_STATE_COUNT:
 		gsb_assert(!"a state");
 		break;
@@ -276,6 +278,8 @@ void gsa_check(struct gsa *allocator)
 
 	gsb_lock_acquire(&allocator->grow_lock);
 	gsb_lock_acquire(&allocator->lock);
+	gsa_aside_check(allocator);
+	gsa_aside_empty_all(allocator);
 	gsa_lend_check(allocator, &lent); /* before the pools: it may give them chunks */
 	check_arena(allocator, &totals);
 	add_lanes(&totals, &lent);

@@ -1,6 +1,7 @@
 /* See evict.h. */
 #include "allocator/evict.h"
 
+#include "allocator/aside.h"
 #include "allocator/block.h"
 #include "allocator/segment.h"
 #include "allocator/starts.h"
@@ -40,7 +41,7 @@ int gsa_evict_unmap(struct gsa *allocator, struct gsa_block *block, struct gsa_h
 	error = allocator->ops.unmap(allocator->device, address, size_bytes);
 	if (error == GS_OK)
 		gsa_segment_tell(allocator, false, address, size_bytes);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	if (error != GS_OK) {
 		block->segment = segment;
 		segment->mapped_bytes += size_bytes;
@@ -64,7 +65,7 @@ void gsa_evict_release(struct gsa *allocator, struct gsa_handle *spares)
 
 		spares = handle->next;
 		allocator->ops.release(allocator->device, handle->value);
-		gsb_lock_acquire(&allocator->lock);
+		gsa_acquire(allocator);
 		gsb_slab_give(&gsa_held(allocator)->handle_slab, handle);
 		gsb_lock_release(&allocator->lock);
 	}
@@ -96,7 +97,7 @@ static bool idle_above(struct gsa *allocator, uint64_t keep_bytes)
 {
 	bool above;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	above = gsa_held(allocator)->stats.idle_bytes.now > keep_bytes;
 	gsb_lock_release(&allocator->lock);
 	return above;
@@ -112,7 +113,7 @@ static uint64_t trim_held(struct gsa *allocator, enum gsa_pool pool, uint64_t ke
 
 	if (idle_above(allocator, keep_bytes))
 		gsa_stitch_drop_unused(allocator);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
 		handle = find_last(allocator, pool, cursor, &block);
 	if (handle != NULL && (block = gsa_evict_detach(allocator, block, handle)) != NULL &&

@@ -1,6 +1,7 @@
 /* See fence.h. The lock is let go around every driver call; refs keep a fence, pins keep a tag meanwhile. */
 #include "allocator/fence.h"
 
+#include "allocator/aside.h"
 #include "allocator/tag.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
@@ -91,7 +92,7 @@ static struct gsa_fence *record(struct gsa *allocator, struct gsa_tag *tag, int 
 	gsb_lock_release(&allocator->lock);
 	error = stream.id == 0 ? allocator->ops.fence_all(allocator->device, &fence->value)
 			       : allocator->ops.fence_stream(allocator->device, &stream, &fence->value);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	tag->pins--;
 	if (error != GS_OK) {
 		gsb_slab_give(&allocator->fence_slab, fence);
@@ -135,7 +136,7 @@ void gsa_fences_poll(struct gsa *allocator)
 	struct gsa_fence *fence;
 	uint64_t round;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	round = ++allocator->round;
 	while ((fence = next_to_poll(allocator, round)) != NULL) {
 		int answer;
@@ -144,7 +145,7 @@ void gsa_fences_poll(struct gsa *allocator)
 		fence->refs++;
 		gsb_lock_release(&allocator->lock);
 		answer = allocator->ops.fence_poll(allocator->device, fence->value);
-		gsb_lock_acquire(&allocator->lock);
+		gsa_acquire(allocator);
 		if (answer == 1)
 			fence_done(allocator, fence);
 		fence_unref(allocator, fence);
@@ -174,7 +175,7 @@ void gsa_fences_gather(struct gsa *allocator, uint64_t least_bytes)
 	uint64_t round;
 
 	gsa_fences_poll(allocator);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	round = ++allocator->round;
 	while ((tag = next_to_record(allocator, least_bytes, round)) != NULL) {
 		tag->round = round;
@@ -190,7 +191,7 @@ void gsa_fences_early(struct gsa *allocator, uint64_t stream_id)
 {
 	struct gsa_tag *tag;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	tag = gsa_tag_find(allocator, stream_id);
 	if (tag != NULL && wants_fence(tag))
 		record_or_orphan(allocator, tag, false);
@@ -202,13 +203,13 @@ bool gsa_fences_wait(struct gsa *allocator)
 	struct gsa_fence *fence;
 	int error = GS_OK;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	fence = record(allocator, &allocator->streamless, &error);
 	if (fence != NULL) {
 		fence->refs++;
 		gsb_lock_release(&allocator->lock);
 		error = allocator->ops.fence_wait(allocator->device, fence->value);
-		gsb_lock_acquire(&allocator->lock);
+		gsa_acquire(allocator);
 		if (error == GS_OK)
 			fence_done(allocator, fence);
 		fence_unref(allocator, fence);
@@ -222,7 +223,7 @@ void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id)
 {
 	struct gsa_tag *tag;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	tag = gsa_tag_find(allocator, stream_id);
 	if (tag != NULL && !tag->ending) {
 		tag->ending = true;
@@ -230,7 +231,7 @@ void gsa_fences_stream_ending(struct gsa *allocator, uint64_t stream_id)
 		while (tag->pins > 1) {
 			gsb_lock_release(&allocator->lock);
 			gsb_os_nap();
-			gsb_lock_acquire(&allocator->lock);
+			gsa_acquire(allocator);
 		}
 		if (tag->bytes > 0 && tag->newest->free_serial > tag->covered)
 			record_or_orphan(allocator, tag, true);

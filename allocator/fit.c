@@ -1,6 +1,7 @@
 /* See fit.h. */
 #include "allocator/fit.h"
 
+#include "allocator/aside.h"
 #include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/stitch.h"
@@ -102,17 +103,27 @@ static bool changes_stream(const struct gsa_block *block, const struct gsa_reque
 	       (request->stream == NULL || block->freed_on != request->stream->id);
 }
 
+static struct gsa_block *best_fit(struct gsa *allocator, const struct gsa_want *want, const struct gsa_tag *tag)
+{
+	struct gsa_block *best = gsa_bins_fit(&allocator->idle[want->pool], want->size_bytes);
+
+	return tag != NULL ? smaller(best, gsa_bins_fit(&tag->bins[want->pool], want->size_bytes)) : best;
+}
+
 struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *want)
 {
 	const struct gsa_request *request = want->request;
 	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
-	struct gsa_block *best = gsa_bins_fit(&allocator->idle[want->pool], want->size_bytes);
+	struct gsa_block *best = best_fit(allocator, want, tag);
 	bool cuts_little = allocator->options.max_split_bytes != 0 && !allocator->options.expandable;
 	uint64_t size_bytes = want->size_bytes;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
-	if (tag != NULL)
-		best = smaller(best, gsa_bins_fit(&tag->bins[want->pool], size_bytes));
+	while (best == NULL && want->pool == GSA_POOL_SMALL && request->stream != NULL &&
+	       gsa_aside_empty_longest(allocator, request->stream->id)) {
+		tag = gsa_fit_tag(allocator, request);
+		best = best_fit(allocator, want, tag);
+	}
 	if (cuts_little)
 		best = uncut(allocator, best, &size_bytes);
 	if (best == NULL && !request->lasting) {

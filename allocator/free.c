@@ -1,6 +1,7 @@
 /* Freeing, and the news by which freed memory becomes idle. Nothing here can fail for lack of anything. */
 #include <stdatomic.h>
 
+#include "allocator/aside.h"
 #include "allocator/block.h"
 #include "allocator/fence.h"
 #include "allocator/lend.h"
@@ -8,6 +9,7 @@
 #include "allocator/plain.h"
 #include "allocator/segment.h"
 #include "allocator/share.h"
+#include "allocator/stats.h"
 #include "allocator/stitch.h"
 #include "allocator/tag.h"
 #include "shim/base/assert.h"
@@ -37,6 +39,17 @@ static void pend(struct gsa *allocator, struct gsa_block *block, const struct gs
 	gsa_tag_retire(allocator, tag); /* what was shared is not under it */
 }
 
+/* The live block goes where the next request like it finds it, if it is one of the many that may. */
+static inline bool set_aside(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
+{
+	if (block->size_bytes > GSA_ASIDE_BYTES || block->segment->pool != GSA_POOL_SMALL || block->shared ||
+	    stream == NULL || block->stream_id != stream->id || block->origin != GSA_ORIGIN_ASYNC ||
+	    !gsa_aside_give(allocator, stream, block))
+		return false;
+	gsa_stats_aside(allocator, block);
+	return true;
+}
+
 static bool ran_ahead(const struct gsa *allocator)
 {
 	uint64_t allowed_bytes = allocator->stats.rounded_bytes.now / GSA_AHEAD_SHARE;
@@ -57,21 +70,30 @@ bool gsa_ran_ahead(struct gsa *allocator)
 	return ahead;
 }
 
+/* Likewise, for any block that stays held and needs no fence at once. */
+static bool release(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
+{
+	if (block->segment->exact || block->shared || goes_elsewhere(allocator, block, stream) ||
+	    (stream == NULL && ran_ahead(allocator)))
+		return false;
+	gsa_live_leave(allocator, block);
+	pend(allocator, block, stream);
+	return true;
+}
+
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note)
 {
 	struct gsa_block *block;
 	int error = GS_E_NOT_FOUND;
 
-	if (gsa_lane_free(allocator, address, stream, NULL, ret_note))
+	if (gsa_lane_any(allocator) && gsa_lane_free(allocator, address, stream, NULL, ret_note))
 		return GS_OK;
 	gsa_lend_acquire(allocator);
-	block = gsa_live_at(allocator, address);
-	if (block != NULL && block->address == address && !block->segment->exact && !block->shared &&
-	    !goes_elsewhere(allocator, block, stream) && (stream != NULL || !ran_ahead(allocator))) {
+	block = gsa_live_beginning(allocator, address);
+	if (block != NULL) {
 		*ret_note = gsa_live_note(block);
-		gsa_live_leave(allocator, block);
-		pend(allocator, block, stream);
-		error = GS_OK;
+		if (set_aside(allocator, block, stream) || release(allocator, block, stream))
+			error = GS_OK;
 	}
 	gsb_lock_release(&allocator->lock);
 	return error;
@@ -85,14 +107,16 @@ static int free_at(struct gsa *allocator, uint64_t address, const struct gsa_str
 	int error;
 
 	gsb_lock_acquire(&allocator->lock);
-	block = gsa_live_at(allocator, address);
-	if (block == NULL || block->address != address) {
+	block = gsa_live_beginning(allocator, address);
+	if (block == NULL) {
 		gsb_lock_release(&allocator->lock);
 		return GS_E_NOT_FOUND;
 	}
 	gsa_live_describe(block, &info);
 	exact = block->segment->exact;
 	elsewhere = goes_elsewhere(allocator, block, stream);
+	if (set_aside(allocator, block, stream))
+		goto unlock;
 	gsa_live_leave(allocator, block);
 	if (exact) {
 		gsa_plain_forget(allocator, block);
@@ -101,6 +125,7 @@ static int free_at(struct gsa *allocator, uint64_t address, const struct gsa_str
 	} else {
 		pend(allocator, block, stream);
 	}
+unlock:
 	gsb_lock_release(&allocator->lock);
 	if (ret_block != NULL)
 		*ret_block = info;
@@ -132,7 +157,7 @@ uint64_t gsa_free_serial(struct gsa *allocator)
 {
 	uint64_t serial;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	serial = gsa_held(allocator)->free_serial;
 	gsb_lock_release(&allocator->lock);
 	return serial;
@@ -140,7 +165,7 @@ uint64_t gsa_free_serial(struct gsa *allocator)
 
 void gsa_device_idle(struct gsa *allocator, uint64_t before)
 {
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	gsa_tags_idle(allocator, before);
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
@@ -150,7 +175,7 @@ void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 {
 	struct gsa_tag *tag;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	tag = gsa_tag_find(allocator, stream_id);
 	if (tag != NULL)
 		gsa_tag_idle(allocator, tag, before);
@@ -160,7 +185,7 @@ void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 
 void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream)
 {
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	gsa_lend_end_stream(allocator, stream->id);
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_stream_ending(allocator, stream->id);
@@ -224,7 +249,7 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)
 	struct gsa_tag *next;
 	size_t live_count = 0;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	gsa_lend_end_all(allocator);
 	buried = bury_plain(allocator, owner, &live_count);
 	free_live_of(allocator, owner, &live_count);
@@ -241,7 +266,7 @@ size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner)
 
 		buried = block->queue_next;
 		gsa_segment_tell(allocator, false, block->address, block->size_bytes);
-		gsb_lock_acquire(&allocator->lock);
+		gsa_acquire(allocator);
 		gsb_slab_give(&allocator->segment_slab, block->segment);
 		gsb_slab_give(&allocator->block_slab, block);
 		gsb_lock_release(&allocator->lock);

@@ -3,6 +3,7 @@
 #include "allocator/grow.h"
 
 #include "allocator/arena.h"
+#include "allocator/aside.h"
 #include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/evict.h"
@@ -291,7 +292,7 @@ static int grow_once(struct gsa *allocator, const struct gsa_want *want, enum ma
 	int error;
 
 	*ret_outcome = (struct outcome){0};
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	error = choose(allocator, want, allocator->options.expandable && manner != MANNER_ALONE, ret_info, &place);
 	if (error != GS_E_NOT_FOUND)
 		goto unlock;
@@ -309,7 +310,7 @@ static int grow_once(struct gsa *allocator, const struct gsa_want *want, enum ma
 		goto unlock;
 	gsb_lock_release(&allocator->lock);
 	error = map_all(allocator, &growth);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	if (error != GS_OK) {
 		abandon(allocator, &growth);
 		goto unlock;

@@ -2,6 +2,7 @@
 #include "allocator/gsa.h"
 
 #include "allocator/arena.h"
+#include "allocator/aside.h"
 #include "allocator/lend.h"
 #include "allocator/live.h"
 #include "allocator/plain.h"
@@ -68,7 +69,7 @@ void gsa_walk(struct gsa *allocator, const struct gsa_visitor *visitor)
 {
 	struct gsa_segment *segment;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	gsa_lend_end_all(allocator);
 	for (uint64_t at = 0; (segment = gsa_map_ceiling(&gsa_held(allocator)->segments, at)) != NULL;
 	     at = segment->address + GSA_MAP_UNIT_BYTES) {

@@ -232,6 +232,7 @@ enum gsa_block_state {
 	GSA_BLOCK_UNMAPPED, /* addresses without memory inside an expandable segment; not visited */
 	GSA_BLOCK_SHADOW,   /* addresses whose memory is in use at other addresses; not visited */
 	GSA_BLOCK_LENT,     /* cut and merged elsewhere; not visited */
+	GSA_BLOCK_ASIDE,    /* free, in a lookaside list; not visited */
 	GSA_BLOCK_STATE_COUNT
 };
 

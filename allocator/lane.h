@@ -66,6 +66,12 @@ struct gsa_lent {
 	struct gsa_chunk *chunk;	 /* under the lane's lock */
 };
 
+/* Some lane is open. False is true a moment ago, which is as good. */
+static inline bool gsa_lane_any(const struct gsa *allocator)
+{
+	return __builtin_expect(atomic_load_explicit(&allocator->lane_count, memory_order_relaxed) != 0, 0);
+}
+
 /* Serves a request of a stream that has a lane; ret_info or ret_note may be NULL. GS_E_NOT_FOUND: it is none, or the lane
  * has no room. GS_E_BUSY: it has none and wants some (gsa_lend_more). No lock held. */
 int gsa_lane_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info,

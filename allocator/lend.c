@@ -1,6 +1,7 @@
 /* See lend.h. */
 #include "allocator/lend.h"
 
+#include "allocator/aside.h"
 #include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/fit.h"
@@ -35,13 +36,11 @@ static struct gsa_lane *lane_find(struct gsa *allocator, uint64_t stream_id)
 	return lane != NULL && lane->stream.id == stream_id ? lane : NULL;
 }
 
-bool gsa_lend_due(struct gsa *allocator, const struct gsa_want *want)
+bool gsa_lend_is_due(struct gsa *allocator, const struct gsa_want *want)
 {
 	const struct gsa_options *options = &allocator->options;
 	const struct gsa_lane *lane;
 
-	if (__builtin_expect(allocator->heat < GSA_HEAT_LANES && options->lanes != GSA_LANES_ALWAYS, 1))
-		return false;
 	if (!gsa_lane_suits(want) || options->lanes == GSA_LANES_NEVER || !options->expandable ||
 	    allocator->plain_only || allocator->arena_address == 0 || allocator->alloc_serial < allocator->lanes_after)
 		return false;
@@ -490,7 +489,7 @@ bool gsa_lend_more(struct gsa *allocator, const struct gsa_want *want)
 	if (!gsa_lane_suits(want))
 		return false;
 	loan.stream = *request.stream;
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	lane = open_lane(allocator, want);
 	if (lane != NULL)
 		lend.size_bytes = amount(allocator, lane, want->size_bytes, &ready);
@@ -500,7 +499,7 @@ bool gsa_lend_more(struct gsa *allocator, const struct gsa_want *want)
 	request.size_bytes = lend.size_bytes;
 	request.lasting = true;
 	ready = gsa_reclaim_lend(allocator, &lend, &info) == GS_OK;
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	ready = ready && adopt(allocator, &loan);
 	if (!ready)
 		refuse(allocator, lane_find(allocator, request.stream->id));

@@ -23,7 +23,13 @@ static inline void gsa_lend_acquire(struct gsa *allocator)
 }
 
 /* The stream of the request has no lane and should have one: gsa_lend_more. */
-bool gsa_lend_due(struct gsa *allocator, const struct gsa_want *want);
+bool gsa_lend_is_due(struct gsa *allocator, const struct gsa_want *want);
+
+static inline bool gsa_lend_due(struct gsa *allocator, const struct gsa_want *want)
+{
+	return __builtin_expect(allocator->heat >= GSA_HEAT_LANES || allocator->options.lanes == GSA_LANES_ALWAYS, 0) &&
+	       gsa_lend_is_due(allocator, want);
+}
 
 /* Memory for the lane of the request's stream, which is opened if it has none and one is due. May call the driver. False:
  * the request is not for a lane. No lock held. */

@@ -1,6 +1,7 @@
 /* See live.h. */
 #include "allocator/live.h"
 
+#include "allocator/aside.h"
 #include "allocator/fit.h"
 #include "allocator/lend.h"
 #include "allocator/starts.h"
@@ -40,19 +41,6 @@ void gsa_live_describe(const struct gsa_block *block, struct gsa_block_info *ret
 	gsa_live_describe_in(block, block->segment->mapped_bytes, ret_info);
 }
 
-void gsa_live_begin(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
-{
-	block->state = GSA_BLOCK_LIVE;
-	block->asked_bytes = request->size_bytes;
-	block->owner = request->owner;
-	block->pool = request->pool;
-	block->time_ns = request->time_ns != 0 ? request->time_ns : allocator->ops.now_ns(allocator->device);
-	block->stream_id = request->stream != NULL ? request->stream->id : 0;
-	block->origin = request->origin;
-	block->stack = request->stack;
-	block->thread = request->thread;
-}
-
 static void enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
 {
 	uint64_t free_bytes;
@@ -79,6 +67,20 @@ void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
 	block->free_serial = ++allocator->free_serial;
 	block->freed_on = 0;
 	allocator->stats.frees++;
+}
+
+struct gsa_block *gsa_live_retake(struct gsa *allocator, const struct gsa_want *want)
+{
+	const struct gsa_request *request = want->request;
+	struct gsa_block *block;
+
+	if (request->origin != GSA_ORIGIN_ASYNC || request->stream == NULL ||
+	    (block = gsa_aside_take(allocator, request->stream->id, want->size_bytes)) == NULL)
+		return NULL;
+	gsa_live_begin(allocator, block, request);
+	block->serial = ++allocator->alloc_serial;
+	gsa_stats_retaken(allocator, block);
+	return block;
 }
 
 int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
@@ -108,29 +110,31 @@ int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gs
 	return error;
 }
 
-/* The block that contains the address, whatever its state; NULL. */
-static struct gsa_block *block_at(struct gsa *allocator, uint64_t address)
+static __attribute__((noinline)) struct gsa_block *block_outside(struct gsa *allocator, uint64_t address)
 {
-	struct gsa_segment *segment;
+	struct gsa_segment *segment = gsa_map_floor(&allocator->segments, address);
 
-	gsb_debug_assert(gsb_lock_held(&allocator->lock));
-	for (enum gsa_pool pool = 0; pool < GSA_ARENA_POOLS; pool++) {
-		struct gsa_starts *starts = &allocator->starts[pool];
-		struct gsa_block *block;
-
-		if (address - starts->address >= starts->size_bytes)
-			continue;
-		block = gsa_starts_find(starts, address);
-		if (__builtin_expect(block->state != GSA_BLOCK_LENT, 1))
-			return block;
-		gsa_lend_back(allocator, address);
-		return gsa_starts_find(starts, address);
-	}
-	segment = gsa_map_floor(&allocator->segments, address);
 	if (segment != NULL && (segment->kind == GSA_SEGMENT_PLAIN || segment->kind == GSA_SEGMENT_STITCHED) &&
 	    address < gsa_block_end(segment->first))
 		return segment->first;
 	return NULL;
+}
+
+/* The block that contains the address, whatever its state; NULL. */
+static struct gsa_block *block_at(struct gsa *allocator, uint64_t address)
+{
+	enum gsa_pool pool = address >= allocator->small_address ? GSA_POOL_SMALL : GSA_POOL_LARGE;
+	const struct gsa_starts *starts = &allocator->starts[pool];
+	struct gsa_block *block;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	if (__builtin_expect(address - starts->address >= starts->size_bytes, 0))
+		return block_outside(allocator, address);
+	block = gsa_starts_find(starts, address);
+	if (__builtin_expect(block->state != GSA_BLOCK_LENT, 1))
+		return block;
+	gsa_lend_back(allocator, address);
+	return gsa_starts_find(starts, address);
 }
 
 struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address)

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "allocator/aside.h"
 #include "allocator/bins.h"
 #include "allocator/block.h"
 #include "allocator/live.h"
@@ -51,7 +52,7 @@ static int grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_b
 				    .exact = want->request->plain};
 	int error = GS_OK;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	if (gsa_segment_over_limit(allocator, size_bytes))
 		error = GS_E_NO_MEMORY;
 	else
@@ -60,7 +61,7 @@ static int grow(struct gsa *allocator, const struct gsa_want *want, struct gsa_b
 	if (error != GS_OK)
 		return error;
 	error = allocator->ops.plain_alloc(allocator->device, size_bytes, &plain.address);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	allocator->incoming_bytes -= size_bytes;
 	if (error != GS_OK) {
 		gsb_lock_release(&allocator->lock);
@@ -101,7 +102,7 @@ static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes)
 	uint64_t address = 0;
 	uint64_t size_bytes = 0;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	if (allocator->stats.idle_bytes.now > keep_bytes)
 		block = gsa_bins_largest(&allocator->idle[GSA_POOL_PLAIN]);
 	if (block != NULL) {

@@ -3,6 +3,7 @@
  * What counts is how little was free at any moment, not how long single blocks were: a program that repeats its steps
  * takes any block of the free ones, and what it never needs at once is too much. Small looks make up an age, so that
  * where memory is low a second of them is enough. */
+#include "allocator/aside.h"
 #include "allocator/fence.h"
 #include "allocator/lend.h"
 #include "allocator/reclaim.h"
@@ -46,7 +47,7 @@ uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low)
 	uint64_t unwanted_bytes, idle_bytes;
 	struct gsa_stats stats;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	if (low)
 		gsa_lend_end_all(allocator);
 	gsa_lend_look(allocator);

@@ -12,6 +12,7 @@
 #include "allocator/reclaim.h"
 
 #include "allocator/arena.h"
+#include "allocator/aside.h"
 #include "allocator/evict.h"
 #include "allocator/fence.h"
 #include "allocator/grow.h"
@@ -31,7 +32,7 @@
 
 static void with_lanes(struct gsa *allocator, void (*act)(struct gsa *allocator))
 {
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	act(allocator);
 	gsb_lock_release(&allocator->lock);
 }
@@ -43,7 +44,7 @@ static int serve_free(struct gsa *allocator, const struct gsa_want *want, struct
 
 	if (want->pool == GSA_POOL_PLAIN)
 		return error;
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	error = gsa_live_serve(allocator, want, ret_info);
 	gsb_lock_release(&allocator->lock);
 	return error;
@@ -141,7 +142,7 @@ static int serve_plain_instead(struct gsa *allocator, const struct gsa_want *wan
 	bool untried;
 	int error;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	untried = !gsa_held(allocator)->vmm_worked && !allocator->plain_only;
 	gsb_lock_release(&allocator->lock);
 	if (!untried || want->pool == GSA_POOL_PLAIN)

@@ -1,6 +1,7 @@
 /* See share.h. */
 #include "allocator/share.h"
 
+#include "allocator/aside.h"
 #include "allocator/block.h"
 #include "allocator/evict.h"
 #include "allocator/live.h"
@@ -14,7 +15,7 @@ int gsa_share(struct gsa *allocator, uint64_t address)
 {
 	struct gsa_block *block;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_PLAIN)
 		block->segment->exact = true;
@@ -29,7 +30,7 @@ int gsa_hold(struct gsa *allocator, uint64_t address)
 	struct gsa_block *block;
 	struct gsa_handle *handle = NULL;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	block = gsa_live_at(allocator, address);
 	if (block != NULL && block->segment->kind == GSA_SEGMENT_STITCHED)
 		block->segment->held = true;
@@ -163,7 +164,7 @@ static bool give_back(struct gsa *allocator, enum gsa_pool pool, struct gsa_hand
 		handle->next = NULL;
 		gsb_lock_release(&allocator->lock);
 		gsa_evict_release(allocator, handle);
-		gsb_lock_acquire(&allocator->lock);
+		gsa_acquire(allocator);
 		return true;
 	}
 	block = gsa_evict_detach(allocator, gsa_starts_find(&allocator->starts[pool], address), handle);
@@ -198,7 +199,7 @@ bool gsa_share_all_done(struct gsa *allocator, bool wait)
 	if (wait && !done)
 		done = allocator->ops.fence_wait(allocator->device, fence) == GS_OK;
 	allocator->ops.fence_drop(allocator->device, fence);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	done = done && !ended_stream_works(allocator);
 	if (done && cover > allocator->done_serial)
 		allocator->done_serial = cover;
@@ -213,7 +214,7 @@ void gsa_share_sweep(struct gsa *allocator)
 	uint64_t cover;
 	bool over;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	cover = allocator->free_serial;
 	over = allocator->retired != NULL && find_over(allocator, cover, true, &pool) != NULL;
 	gsb_lock_release(&allocator->lock);
@@ -221,7 +222,7 @@ void gsa_share_sweep(struct gsa *allocator)
 		return;
 	gsb_lock_acquire(&allocator->grow_lock);
 	gsa_stitch_drop_unused(allocator);
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	while ((handle = find_over(allocator, cover, false, &pool)) != NULL && give_back(allocator, pool, handle))
 		;
 	gsb_lock_release(&allocator->lock);

@@ -12,35 +12,36 @@ static inline void gauge_move(struct gsa_gauge *gauge, bool enter, uint64_t amou
 		gauge->peak = gauge->now;
 }
 
+static inline void move_live(struct gsa_stats *stats, const struct gsa_block *block, bool enter)
+{
+	gauge_move(&stats->live_count, enter, !block->retired);
+	gauge_move(&stats->rounded_bytes, enter, block->size_bytes);
+	gauge_move(&stats->allocated_bytes, enter, block->asked_bytes);
+	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
+	if (block->origin == GSA_ORIGIN_LEGACY) {
+		gauge_move(&stats->allocated_legacy_bytes, enter, block->asked_bytes);
+	} else {
+		gauge_move(&stats->allocated_async_bytes, enter, block->asked_bytes);
+		gauge_move(&stats->pool_bytes, enter, block->size_bytes);
+	}
+}
+
+static inline void move_free(struct gsa_stats *stats, const struct gsa_block *block, bool enter)
+{
+	if (block->state == GSA_BLOCK_UNMAPPED || block->state == GSA_BLOCK_SHADOW)
+		return;
+	gauge_move(block->state == GSA_BLOCK_IDLE ? &stats->idle_bytes : &stats->pending_bytes, enter, block->size_bytes);
+	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
+	stats->pool_bytes.now += enter ? block->size_bytes : -block->size_bytes;
+}
+
 /* Moves every gauge that counts the block. */
 static inline void move(struct gsa_stats *stats, const struct gsa_block *block, bool enter)
 {
-	switch (block->state) {
-	case GSA_BLOCK_LIVE:
-		gauge_move(&stats->live_count, enter, !block->retired);
-		gauge_move(&stats->rounded_bytes, enter, block->size_bytes);
-		gauge_move(&stats->allocated_bytes, enter, block->asked_bytes);
-		gauge_move(block->origin == GSA_ORIGIN_LEGACY ? &stats->allocated_legacy_bytes
-							      : &stats->allocated_async_bytes,
-			   enter, block->asked_bytes);
-		break;
-	case GSA_BLOCK_PENDING:
-	case GSA_BLOCK_LENT:
-		gauge_move(&stats->pending_bytes, enter, block->size_bytes);
-		break;
-	case GSA_BLOCK_IDLE:
-		gauge_move(&stats->idle_bytes, enter, block->size_bytes);
-		break;
-	case GSA_BLOCK_UNMAPPED:
-	case GSA_BLOCK_SHADOW:
-	case GSA_BLOCK_STATE_COUNT:
-		return;
-	}
-	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
-	if (block->state != GSA_BLOCK_LIVE)
-		stats->pool_bytes.now += enter ? block->size_bytes : -block->size_bytes;
-	else if (block->origin == GSA_ORIGIN_ASYNC)
-		gauge_move(&stats->pool_bytes, enter, block->size_bytes);
+	if (block->state == GSA_BLOCK_LIVE)
+		move_live(stats, block, enter);
+	else
+		move_free(stats, block, enter);
 }
 
 void gsa_stats_enter(struct gsa *allocator, const struct gsa_block *block)
@@ -65,6 +66,37 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 {
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	move(&allocator->stats, block, false);
+}
+
+void gsa_stats_retaken(struct gsa *allocator, const struct gsa_block *block)
+{
+	struct gsa_stats *stats = &allocator->stats;
+	uint64_t free_bytes;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock) && block->origin == GSA_ORIGIN_ASYNC);
+	stats->pending_bytes.now -= block->size_bytes;
+	free_bytes = stats->pending_bytes.now + stats->idle_bytes.now;
+	if (free_bytes < allocator->least_free_bytes)
+		allocator->least_free_bytes = free_bytes;
+	gauge_move(&stats->live_count, true, 1);
+	gauge_move(&stats->rounded_bytes, true, block->size_bytes);
+	gauge_move(&stats->allocated_bytes, true, block->asked_bytes);
+	gauge_move(&stats->allocated_async_bytes, true, block->asked_bytes);
+	gauge_move(&stats->pool_bytes, true, 0);
+	stats->allocs++;
+}
+
+void gsa_stats_aside(struct gsa *allocator, const struct gsa_block *block)
+{
+	struct gsa_stats *stats = &allocator->stats;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock) && block->origin == GSA_ORIGIN_ASYNC);
+	gauge_move(&stats->live_count, false, 1);
+	gauge_move(&stats->rounded_bytes, false, block->size_bytes);
+	gauge_move(&stats->allocated_bytes, false, block->asked_bytes);
+	gauge_move(&stats->allocated_async_bytes, false, block->asked_bytes);
+	gauge_move(&stats->pending_bytes, true, block->size_bytes);
+	stats->frees++;
 }
 
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)

@@ -1,4 +1,5 @@
 /* See stitch.h. How segments are made: stitch_make.c. */
+#include "allocator/aside.h"
 #include "allocator/stitch_parts.h"
 
 #include "allocator/addr_map.h"
@@ -272,7 +273,7 @@ bool gsa_stitch_learn(struct gsa *allocator, bool wait)
 {
 	bool any = false;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	for (const struct gsa_segment *segment = gsa_held(allocator)->stitched; segment != NULL;
 	     segment = segment->next_stitched)
 		any |= segment->mapped_bytes == 0 && !segment->held && segment->free_serial > allocator->done_serial;
@@ -304,7 +305,7 @@ void gsa_stitch_drop_unused(struct gsa *allocator)
 	struct gsa_segment *unused = NULL;
 	struct gsa_segment *segment;
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	for (struct gsa_segment **link = &gsa_held(allocator)->stitched; (segment = *link) != NULL;) {
 		if (!gsa_stitch_can_go(allocator, segment)) {
 			link = &segment->next_stitched;
@@ -320,7 +321,7 @@ void gsa_stitch_drop_unused(struct gsa *allocator)
 	while ((segment = unused) != NULL) {
 		unused = segment->next_stitched;
 		unmap_all(allocator, segment);
-		gsb_lock_acquire(&allocator->lock);
+		gsa_acquire(allocator);
 		gsa_stitch_forget(allocator, segment);
 		gsb_lock_release(&allocator->lock);
 	}

@@ -1,6 +1,7 @@
 /* Making a stitched segment (stitch.h): plan which handle comes where, lend them (SHADOW at home), map them (driver
  * calls, only GROW held), publish or give back. */
 #include "allocator/arena.h"
+#include "allocator/aside.h"
 #include "allocator/fit.h"
 #include "allocator/live.h"
 #include "allocator/stitch_parts.h"
@@ -187,14 +188,14 @@ static int finish(struct gsa *allocator, const struct gsa_want *want, struct gsa
 {
 	int error = map_all(allocator, making);
 
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	allocator->stitched_handles += count_fresh(making);
 	if (error == GS_OK) {
 		error = publish(allocator, want, making, ret_info);
 		if (error != GS_OK) {
 			gsb_lock_release(&allocator->lock);
 			unmap_slots(allocator, making);
-			gsb_lock_acquire(&allocator->lock);
+			gsa_acquire(allocator);
 		}
 	}
 	if (making->tag != NULL)
@@ -218,7 +219,7 @@ int gsa_stitch_make(struct gsa *allocator, const struct gsa_want *want, struct g
 		gsa_stitch_drop_unused(allocator);
 	if (allocator->stitched_count >= GSA_STITCHED_MAX)
 		return GS_E_NOT_FOUND;
-	gsb_lock_acquire(&allocator->lock);
+	gsa_acquire(allocator);
 	error = prepare(allocator, want, &making);
 	gsb_lock_release(&allocator->lock);
 	if (error == GS_OK)

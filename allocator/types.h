@@ -13,14 +13,15 @@
  * With expandable segments the mapped part of a pool is one segment. Otherwise each handle is a segment, and blocks
  * of different segments never merge. A plain segment lies outside the arena: one driver allocation, one block. So does a
  * stitched one (stitch.h): addresses behind which lie handles of the large pool. While its block lives, the addresses in
- * the pool that have the same memory are SHADOW blocks. A LENT block is cut and merged by a lane (lane.h).
+ * the pool that have the same memory are SHADOW blocks. A LENT block is cut and merged by a lane (lane.h), an ASIDE one is
+ * free for a request of its size on its stream (aside.h).
  *
  * Equations, proved by gsa_check:
  *   reserved = rounded + pending + idle = sum of mapped_bytes over all segments
- *   pending = sum of tag->bytes + what is free in LENT blocks; of what is alive in those the others tell, too
+ *   pending = sum of tag->bytes + ASIDE blocks + what is free in LENT ones; of what is alive in those the others tell, too
  *   mapped_bytes of a pool = sum of its handle sizes = sum of mapped_bytes of its segments; a stitched segment is of
  *   the large pool, and its mapped_bytes are what its SHADOW blocks at home lack
- *   every block of the arena is in `starts`; every one that is not LIVE, SHADOW or LENT is in exactly one set of
+ *   every block of the arena is in `starts`; every one that is not LIVE, SHADOW, LENT or ASIDE is in exactly one set of
  *   bins: its tag's, `idle` or `holes`
  *   a block that is retired counts as LIVE, with nothing asked for, until it is unmapped (share.h)
  *   two neighbours of one segment are never free and alike (same state, same tag)
@@ -107,6 +108,13 @@
 
 #define GSA_TAG_BUCKETS 64u
 
+/* Streams with lookaside lists at a time, the largest blocks there, and how many a stream may have in all: as many as are
+ * merged in a fraction of a millisecond. Larger blocks are worth merging at once: what is held would grow without that. */
+#define GSA_ASIDE_STREAMS 16u
+#define GSA_ASIDE_BYTES (64ull << 10)
+#define GSA_ASIDE_LISTS (GSA_ASIDE_BYTES / GSA_ROUND_BYTES)
+#define GSA_ASIDE_BLOCKS 1024u
+
 /* How often the lock must be found taken before there are lanes: one acquisition in GSA_HEAT_STEP, and
  * GSA_HEAT_LANES / GSA_HEAT_STEP more. */
 #define GSA_HEAT_STEP 32u
@@ -182,8 +190,8 @@ struct gsa_handle {
 	struct gsa_handle *next; /* of a growth under way, or of spares */
 };
 
-/* Three cache lines: what looking for a fit and at a neighbour needs, what entering and leaving a state needs, what is
- * only told. */
+/* Three cache lines: what looking for a fit and at a neighbour needs; what entering and leaving a state needs; what is told
+ * of a live block. One that is set aside and taken again does without the second. */
 struct gsa_block {
 	uint64_t address;
 	uint64_t size_bytes;
@@ -207,7 +215,7 @@ struct gsa_block {
 	uint64_t freed_on;    /* stream id; 0: none, or never used */
 
 	/* Of the last allocation, as in gsa_block_info: */
-	uint64_t stream_id;
+	_Alignas(64) uint64_t stream_id;
 	uint64_t asked_bytes;
 	uint64_t serial;
 	uint64_t owner;
@@ -247,6 +255,14 @@ struct gsa_fence {
 	struct gsa_fence *next; /* of the tag, or of the spent ones */
 	unsigned refs;		/* threads that are asking the driver about it */
 	uint64_t round;		/* last round of polling that looked here */
+};
+
+/* Lookaside lists of one stream (aside.h), one for each size. */
+struct gsa_aside {
+	struct gsa_stream stream; /* whose they are, or were when there was something in them; id 0: nobody's */
+	unsigned count;		  /* blocks in all of them */
+	struct gsa_block *first[GSA_ASIDE_LISTS]; /* freed last; through bin_next */
+	uint16_t length[GSA_ASIDE_LISTS];
 };
 
 struct gsa {
@@ -296,6 +312,9 @@ struct gsa {
 	uint64_t least_aged_bytes;
 	uint64_t look_ns; /* 0: not looked yet */
 	uint64_t age_since_ns;
+
+	unsigned asides_used; /* bit: the stream may have blocks there */
+	struct gsa_aside asides[GSA_ASIDE_STREAMS];
 
 	/* Lanes (lane.h). */
 	unsigned heat; /* how often the lock was found taken lately */

@@ -16,7 +16,7 @@
 #define STREAMS 6
 #define OPERATIONS 15000
 #define SLOTS 128
-#define PLACES (1u << 25) /* 16 GiB, which is more than is ever made */
+#define PLACES (1u << 27) /* 64 GiB, which is more than is ever made */
 
 struct held {
 	struct gsa_block_info block; /* address 0: none */

@@ -15,7 +15,7 @@
 #define THREADS 4
 #define OPERATIONS 20000
 #define HELD 24
-#define PLACES (1u << 26) /* 32 GiB, which is more than is ever made */
+#define PLACES (1u << 28) /* 128 GiB, which is more than is ever made */
 
 struct worker {
 	struct bench *bench;

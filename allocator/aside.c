@@ -1,0 +1,80 @@
+/* See aside.h. */
+#include "allocator/aside.h"
+
+#include "allocator/block.h"
+#include "allocator/stats.h"
+#include "allocator/tag.h"
+#include "shim/base/assert.h"
+
+_Static_assert(GSA_ASIDE_STREAMS <= 32, "a bit of asides_used each");
+_Static_assert(GSA_ASIDE_BYTES <= GSA_SMALL_BYTES, "only requests of the small pool empty lists");
+_Static_assert(GSA_ASIDE_BLOCKS <= UINT16_MAX, "a list's length");
+
+static void empty_list(struct gsa *allocator, struct gsa_aside *aside, unsigned list)
+{
+	struct gsa_tag *tag = gsa_tag_for(allocator, &aside->stream);
+	struct gsa_block *block;
+
+	while ((block = aside->first[list]) != NULL) {
+		aside->first[list] = block->bin_next;
+		gsa_stats_leave(allocator, block);
+		block->free_serial = allocator->free_serial;
+		block->freed_on = tag->stream.id;
+		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+	}
+	aside->count -= aside->length[list];
+	aside->length[list] = 0;
+}
+
+bool gsa_aside_empty_longest(struct gsa *allocator, uint64_t stream_id)
+{
+	struct gsa_aside *aside = gsa_aside_of(allocator, stream_id);
+	unsigned longest = 0;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	if (aside->count == 0 || aside->stream.id != stream_id)
+		return false;
+	for (unsigned list = 1; list < GSA_ASIDE_LISTS; list++)
+		if (aside->length[list] * (list + 1) > aside->length[longest] * (longest + 1))
+			longest = list;
+	allocator->free_serial++;
+	empty_list(allocator, aside, longest);
+	return true;
+}
+
+void gsa_aside_empty_all(struct gsa *allocator)
+{
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	allocator->free_serial++;
+	for (unsigned used = allocator->asides_used; used != 0; used &= used - 1) {
+		struct gsa_aside *aside = &allocator->asides[__builtin_ctz(used)];
+
+		for (unsigned list = 0; aside->count > 0; list++)
+			if (aside->length[list] > 0)
+				empty_list(allocator, aside, list);
+	}
+	allocator->asides_used = 0;
+}
+
+void gsa_aside_check(const struct gsa *allocator)
+{
+	for (unsigned place = 0; place < GSA_ASIDE_STREAMS; place++) {
+		const struct gsa_aside *aside = &allocator->asides[place];
+		unsigned count = 0;
+
+		for (unsigned list = 0; list < GSA_ASIDE_LISTS; list++) {
+			unsigned length = 0;
+
+			for (const struct gsa_block *block = aside->first[list]; block != NULL; block = block->bin_next, length++) {
+				gsb_assert(block->state == GSA_BLOCK_ASIDE && block->tag == NULL && !block->shared);
+				gsb_assert(block->size_bytes == (list + 1) * GSA_ROUND_BYTES);
+				gsb_assert(block->stream_id == aside->stream.id && block->origin == GSA_ORIGIN_ASYNC);
+			}
+			gsb_assert(aside->length[list] == length);
+			count += length;
+		}
+		gsb_assert(aside->count == count);
+		gsb_assert(count == 0 || (allocator->asides_used >> place & 1));
+		gsb_assert(count == 0 || aside->stream.id % GSA_ASIDE_STREAMS == place);
+	}
+}

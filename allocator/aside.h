@@ -1,0 +1,82 @@
+/* Lookaside lists: small blocks that were freed and may be asked for again in the same size on the same stream, which is
+ * what a program that repeats its steps does with most. Such a block is not merged with its neighbours, and is found again
+ * by stream and size alone.
+ *
+ * When a request of the stream finds no fit elsewhere, its lists are emptied one by one, the most bytes first: their blocks are
+ * merged and PENDING under the stream's tag. All lists are emptied before anybody looks at free memory as a whole:
+ * gsa_acquire. So nothing new is ever held because a block was set aside. In the books such a block is pending. It counts as
+ * freed when its list is emptied, which is later than it was: a fence that covers it covers more than is needed.
+ *
+ * A stream's lists are in a place that it may share with other streams; who comes first has it until they are empty.
+ * ALLOCATOR lock held for all of these. */
+#ifndef GSA_ASIDE_H
+#define GSA_ASIDE_H
+
+#include "allocator/types.h"
+
+static inline struct gsa_aside *gsa_aside_of(struct gsa *allocator, uint64_t stream_id)
+{
+	return &allocator->asides[stream_id % GSA_ASIDE_STREAMS];
+}
+
+static inline unsigned gsa_aside_list(uint64_t size_bytes)
+{
+	return (unsigned)(size_bytes / GSA_ROUND_BYTES) - 1;
+}
+
+/* A block of exactly this size that was freed on the stream, detached; NULL. */
+static inline struct gsa_block *gsa_aside_take(struct gsa *allocator, uint64_t stream_id, uint64_t size_bytes)
+{
+	struct gsa_aside *aside = gsa_aside_of(allocator, stream_id);
+	unsigned list = gsa_aside_list(size_bytes);
+	struct gsa_block *block;
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	if (size_bytes > GSA_ASIDE_BYTES || (block = aside->first[list]) == NULL || aside->stream.id != stream_id)
+		return NULL;
+	aside->first[list] = block->bin_next;
+	aside->length[list]--;
+	aside->count--;
+	return block;
+}
+
+/* Detached, in the arena, just freed on the stream, and no larger than GSA_ASIDE_BYTES -> aside. False: there is no room;
+ * nothing has changed. */
+static inline bool gsa_aside_give(struct gsa *allocator, const struct gsa_stream *stream, struct gsa_block *block)
+{
+	struct gsa_aside *aside = gsa_aside_of(allocator, stream->id);
+	unsigned list = gsa_aside_list(block->size_bytes);
+
+	gsb_debug_assert(gsb_lock_held(&allocator->lock));
+	if (aside->count == 0) {
+		aside->stream = *stream;
+		allocator->asides_used |= 1u << (aside - allocator->asides);
+	} else if (aside->stream.id != stream->id || aside->count == GSA_ASIDE_BLOCKS) {
+		return false;
+	}
+	block->state = GSA_BLOCK_ASIDE;
+	block->bin_next = aside->first[list];
+	aside->first[list] = block;
+	aside->length[list]++;
+	aside->count++;
+	return true;
+}
+
+/* Empties the list of the stream with the most bytes. False: it has none. */
+bool gsa_aside_empty_longest(struct gsa *allocator, uint64_t stream_id);
+
+/* Empties all lists of all streams. */
+void gsa_aside_empty_all(struct gsa *allocator);
+
+/* Takes the ALLOCATOR lock, for whoever looks at free memory as a whole: nothing is aside. */
+static inline void gsa_acquire(struct gsa *allocator)
+{
+	gsb_lock_acquire(&allocator->lock);
+	if (allocator->asides_used != 0)
+		gsa_aside_empty_all(allocator);
+}
+
+/* Asserts that what is aside is what it should be. */
+void gsa_aside_check(const struct gsa *allocator);
+
+#endif
