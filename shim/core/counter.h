@@ -15,6 +15,7 @@
 #include "shim/core/clock.h"
 #include "shim/core/figure.h"
 #include "shim/core/thread.h"
+#include "shim/watch/ring.h"
 
 struct gs_launch_log;
 struct gs_known_table;
@@ -31,6 +32,7 @@ struct gs_counter_block {
 	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
 	struct gs_known_table *known;  /* of its owner (shim/submit/known.h); NULL until the first one */
 	void *waited;                  /* shim/watch/wait.c: where its owner waited last by name */
+	struct gs_ring_run run;        /* of its owner */
 	struct gs_counter_block *next; /* in the list of all blocks */
 };
 

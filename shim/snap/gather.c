@@ -161,6 +161,20 @@ static int gather_threads(struct gs_gathered *gathered, const struct gs_snapshot
 	return settled < 0 ? settled : 0;
 }
 
+/* They are nearly in order: threads that get in each other's way take their numbers by runs. */
+static void events_sort(struct gs_event *events, size_t count)
+{
+	for (size_t row = 1; row < count; row++) {
+		struct gs_event event = events[row];
+		size_t place = row;
+
+		for (; place > 0 && events[place - 1].time_ns > event.time_ns; place--)
+			events[place] = events[place - 1];
+		if (place != row)
+			events[place] = event;
+	}
+}
+
 static int gather_events(struct gs_gathered *gathered, const struct gs_snapshot_source *source)
 {
 	uint64_t end = source->ring_end(), begin = source->ring_begin();
@@ -168,7 +182,6 @@ static int gather_events(struct gs_gathered *gathered, const struct gs_snapshot_
 
 	if (begin > end)
 		begin = end;
-	gathered->events_added = end;
 	gathered->events.count = end - begin;
 	if (rows_settle(&gathered->events) < 0)
 		return GS_E_NO_HOST_MEMORY;
@@ -178,7 +191,11 @@ static int gather_events(struct gs_gathered *gathered, const struct gs_snapshot_
 		if (source->ring_read(index, row) == 0)
 			kept++;
 	}
+	events_sort(gathered->events.rows, kept);
 	gathered->events.count = kept;
+	gathered->events_added = source->ring_added(end);
+	if (gathered->events_added < kept)
+		gathered->events_added = kept;
 	return 0;
 }
 

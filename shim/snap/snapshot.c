@@ -40,6 +40,7 @@ const struct gs_snapshot_source gs_snapshot_real_source = {
 	.live_dropped = gs_live_dropped,
 	.ring_begin = gs_ring_begin,
 	.ring_end = gs_ring_end,
+	.ring_added = gs_ring_added,
 	.ring_read = gs_ring_read,
 	.wait_count = gs_wait_count,
 	.wait_read = gs_wait_read,

@@ -38,6 +38,7 @@ struct gs_snapshot_source {
 	uint64_t (*live_dropped)(void);
 	uint64_t (*ring_begin)(void);
 	uint64_t (*ring_end)(void);
+	uint64_t (*ring_added)(uint64_t end);
 	int (*ring_read)(uint64_t index, struct gs_event *ret_event);
 
 	/* shim/watch/wait.h */

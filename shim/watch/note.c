@@ -64,9 +64,7 @@ void gs_note_served(const struct gs_device *device, const struct gsa_note *note,
 
 void gs_note_freed(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns)
 {
-	if (gs_conf.history != 0)
-		add_event(GS_EVENT_FREE, time_ns != 0 ? time_ns : gs_clock_ns(), 0, note->address, note->size_bytes,
-			  stream_id, note->stack, (uint8_t)device->device);
+	add_event(GS_EVENT_FREE, time_ns, 0, note->address, note->size_bytes, stream_id, note->stack, (uint8_t)device->device);
 }
 
 static struct gsa_note note_of(const struct gsa_block_info *block)
@@ -85,11 +83,15 @@ void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *
 	gs_note_served(device, &note, block->stream_id, block->time_ns);
 }
 
-void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id)
+uint64_t gs_note_now(void)
 {
-	if (gs_conf.history != 0)
-		add_event(GS_EVENT_FREE, gs_clock_ns(), block->time_ns, block->address, block->size_bytes, stream_id,
-			  block->stack, (uint8_t)device->device);
+	return gs_conf.history != 0 ? gs_clock_ns() : 0;
+}
+
+void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id, uint64_t when_ns)
+{
+	add_event(GS_EVENT_FREE, when_ns, block->time_ns, block->address, block->size_bytes, stream_id, block->stack,
+		  (uint8_t)device->device);
 }
 
 static void track(enum gs_live_class live_class, enum gs_event_type type, uint64_t address, uint64_t size_bytes,

@@ -23,9 +23,13 @@ static inline uint32_t gs_note_stack_at(const void *call_site)
 
 /* Served by us. stream_id: where it was freed; 0 = nowhere. */
 void gs_note_alloc(const struct gs_device *device, const struct gsa_block_info *block);
-void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id);
+/* when_ns: of a moment before it was freed (gs_note_now). */
+void gs_note_free(const struct gs_device *device, const struct gsa_block_info *block, uint64_t stream_id, uint64_t when_ns);
 
-/* The same at the door. time_ns: when it was served, or freed; 0: now. */
+/* The time for that; 0 without a history. What is freed may be served to another thread at once, and that comes later. */
+uint64_t gs_note_now(void);
+
+/* The same at the door. time_ns: of a moment after it was served, or before it was freed. */
 void gs_note_served(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns);
 void gs_note_freed(const struct gs_device *device, const struct gsa_note *note, uint64_t stream_id, uint64_t time_ns);
 

@@ -278,14 +278,16 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	uint32_t work = gs_thread.memory_work;
 	struct gsa_block_info block;
 	struct gs_device *device;
+	uint64_t when_ns;
 	CUresult result;
 
 	if (dptr != 0 && (gs_memory_free_waits() || gs_order_broken()) && (device = gs_device_of(dptr, &block)) != NULL &&
 	    block.address == dptr &&
 	    (result = gs_moment_await((CUcontext)(uintptr_t)block.owner)) != CUDA_SUCCESS)
 		return result;
+	when_ns = gs_note_now();
 	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {
-		gs_note_free(device, &block, 0);
+		gs_note_free(device, &block, 0, when_ns);
 		result = CUDA_SUCCESS;
 		if (block.shared)
 			result = shared_freed(device, &block, true);
@@ -317,16 +319,18 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 {
 	struct gsa_block_info block;
 	struct gs_device *device;
+	uint64_t when_ns;
 
 	if (gs_order_broken() && (device = gs_device_of(address, &block)) != NULL && block.address == address &&
 	    (*ret_result = gs_moment_await((CUcontext)(uintptr_t)block.owner)) != CUDA_SUCCESS)
 		return true;
+	when_ns = gs_note_now();
 	device = gs_device_free(address, stream, &block);
 	if (device == NULL) {
 		*ret_result = CUDA_ERROR_INVALID_VALUE;
 		return is_held(address);
 	}
-	gs_note_free(device, &block, stream != NULL ? stream->id : 0);
+	gs_note_free(device, &block, stream != NULL ? stream->id : 0, when_ns);
 	*ret_result = block.shared ? shared_freed(device, &block, false) : CUDA_SUCCESS;
 	return true;
 }

@@ -154,11 +154,12 @@ struct answer {
 	const struct route *route;
 	const void *caller;
 	uint64_t start_ticks; /* 0: not timed */
+	uint64_t end_ticks;   /* 0: not taken yet */
 };
 
 static inline struct answer answer_begin(const struct route *route, const void *caller)
 {
-	return (struct answer){route, caller, gs_call_timed ? gs_ticks() : 0};
+	return (struct answer){route, caller, gs_call_timed ? gs_ticks() : 0, 0};
 }
 
 static inline uint64_t time_of(const struct answer *answer)
@@ -172,11 +173,18 @@ static inline uint64_t birth_of(const struct answer *answer)
 	return gs_conf.history != 0 || answer->start_ticks != 0 ? time_of(answer) : GSA_TIME_NONE;
 }
 
+/* After it was served: of what else happened to the memory, all came before. */
+static inline uint64_t served_at(struct answer *answer)
+{
+	answer->end_ticks = gs_ticks();
+	return gs_clock_at(answer->end_ticks);
+}
+
 /* The functions are those by which the call is counted. */
 static inline __attribute__((always_inline)) bool answer_end(const struct answer *answer, enum gs_fn runtime_fn, enum gs_fn driver_fn, bool answered)
 {
 	if (__builtin_expect(answered, 1)) {
-		uint64_t end_ticks = answer->start_ticks != 0 ? gs_ticks() : 0;
+		uint64_t end_ticks = answer->start_ticks == 0 ? 0 : answer->end_ticks != 0 ? answer->end_ticks : gs_ticks();
 		struct gs_counter_block *counters = gs_counter_block_own();
 
 		gs_counter_block_add(counters, runtime_fn, 0);
@@ -187,7 +195,7 @@ static inline __attribute__((always_inline)) bool answer_end(const struct answer
 	return answered;
 }
 
-static inline __attribute__((always_inline)) bool alloc_held(const struct answer *answer, const struct gsa_request *request, void **ret_pointer)
+static inline __attribute__((always_inline)) bool alloc_held(struct answer *answer, const struct gsa_request *request, void **ret_pointer)
 {
 	const struct gs_device *device = answer->route->device;
 	struct gsa_note note;
@@ -195,7 +203,7 @@ static inline __attribute__((always_inline)) bool alloc_held(const struct answer
 	if (gsa_alloc_held(device->allocator, request, &note) != GS_OK)
 		return false;
 	if (gs_conf.history != 0 || (gs_conf.snapshot & GS_SNAPSHOT_PEAK) != 0)
-		gs_note_served(device, &note, request->stream != NULL ? request->stream->id : 0, request->time_ns);
+		gs_note_served(device, &note, request->stream != NULL ? request->stream->id : 0, served_at(answer));
 	*ret_pointer = (void *)(uintptr_t)note.address;
 	return true;
 }
@@ -203,12 +211,13 @@ static inline __attribute__((always_inline)) bool alloc_held(const struct answer
 static inline __attribute__((always_inline)) bool free_held(const struct answer *answer, void *pointer, const struct gsa_stream *stream)
 {
 	const struct gs_device *device = answer->route->device;
+	uint64_t when_ns = gs_conf.history != 0 ? time_of(answer) : 0;
 	struct gsa_note note;
 
 	if (gsa_free_held(device->allocator, (uint64_t)(uintptr_t)pointer, stream, &note) != GS_OK)
 		return false;
 	if (gs_conf.history != 0)
-		gs_note_freed(device, &note, stream != NULL ? stream->id : 0, time_of(answer));
+		gs_note_freed(device, &note, stream != NULL ? stream->id : 0, when_ns);
 	return true;
 }
 

@@ -24,6 +24,7 @@ static struct {
 	char self_path[1024];
 	unsigned grow_walks; /* so many walks find one more block than the one before */
 	struct gs_conf conf;
+	bool runs; /* events that follow each other in time have numbers far apart */
 } fake;
 
 __attribute__((noinline)) void fake_known_function(void);
@@ -31,6 +32,8 @@ void fake_known_function(void)
 {
 	__asm__ volatile("");
 }
+
+#include "tests/report/fake_events.h"
 
 /* --- stacks ------------------------------------------------------------------------------------------------------ */
 
@@ -269,62 +272,6 @@ static uint64_t fake_live_dropped(void)
 	return 0;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t fake_ring_begin(void)
-{
-	return fake.event_first;
-}
-
-static uint64_t fake_ring_end(void)
-{
-	return fake.event_first + fake.event_count;
-}
-
-/* PyTorch: 12 tensors of 4 MiB (the first 7 from the layer, 5 from load), 2 of load freed, then 18 pairs. */
-static void fake_torch_event(uint64_t index, struct gs_event *event)
-{
-	event->size_bytes = 4 * MIB;
-	if (index < 12) {
-		event->type = GS_EVENT_TENSOR_ALLOC;
-		event->address = 0x7f1000000000 + index * 6 * MIB;
-		event->stack = index < 7 ? 3 : 4;
-	} else if (index < 14) {
-		event->type = GS_EVENT_TENSOR_FREE;
-		event->address = 0x7f1000000000 + (index - 2) * 6 * MIB;
-		event->stack = 1;
-	} else {
-		event->type = index % 2 == 0 ? GS_EVENT_TENSOR_ALLOC : GS_EVENT_TENSOR_FREE;
-		event->address = 0x7f1000000000 + 10 * 6 * MIB;
-		event->stack = 5;
-	}
-}
-
-static void fake_block_event(uint64_t index, struct gs_event *event)
-{
-	uint64_t pair = index / 2;
-
-	event->type = index % 2 == 0 ? GS_EVENT_ALLOC : GS_EVENT_FREE;
-	event->address = 0x7f1000000000 + pair % 40000 * 2 * MIB;
-	event->size_bytes = 512 * (pair * 2654435761u % 100000 + 1);
-	event->stream = pair % 3;
-	event->stack = 6 + (uint32_t)(pair % 2);
-}
-
-static int fake_ring_read(uint64_t index, struct gs_event *ret)
-{
-	if (index == fake.event_first + 5 && fake.scene == FAKE_BIG)
-		return GS_E_NOT_FOUND;
-	memset(ret, 0, sizeof(*ret));
-	ret->time_ns = FAKE_START_NS + index * 3100 + index * 7919 % 2900;
-	ret->thread = 4711;
-	if (fake.scene == FAKE_TORCH)
-		fake_torch_event(index, ret);
-	else
-		fake_block_event(index, ret);
-	return 0;
-}
-
 /* --- launches ---------------------------------------------------------------------------------------------------- */
 
 static bool fake_error_read(struct gs_sticky_error *ret)
@@ -538,6 +485,7 @@ static const struct gs_snapshot_source fake_source = {
     .live_dropped = fake_live_dropped,
     .ring_begin = fake_ring_begin,
     .ring_end = fake_ring_end,
+    .ring_added = fake_ring_added,
     .ring_read = fake_ring_read,
     .wait_count = fake_wait_count,
     .wait_read = fake_wait_read,

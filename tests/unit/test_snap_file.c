@@ -161,6 +161,28 @@ static void times_are_deltas(void **state)
 	cJSON_Delete(json);
 }
 
+static void events_are_in_the_order_of_their_times(void **state)
+{
+	double time_ns = 0;
+	cJSON *json;
+
+	(void)state;
+	fake_init(FAKE_BLOCKS, 1024, 32);
+	fake.runs = true;
+	assert_int_equal(write_to(in_folder("r.json")), 0);
+	fake.runs = false;
+	json = read_json(in_folder("r.json"));
+	for (int row = 0; row < 1024; row++) {
+		struct gs_event event;
+
+		time_ns += number(json, "events", "time_delta_ns", row);
+		fake_ring_read((uint64_t)row + 32, &event);
+		assert_int_equal(time_ns, event.time_ns - FAKE_START_NS);
+		assert_int_equal(number(json, "events", "size_bytes", row), event.size_bytes);
+	}
+	cJSON_Delete(json);
+}
+
 static void blocks_that_appear_during_the_walk_are_kept(void **state)
 {
 	cJSON *json;
@@ -296,6 +318,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(content_is_what_the_process_said),
 	    cmocka_unit_test(times_are_deltas),
+	    cmocka_unit_test(events_are_in_the_order_of_their_times),
 	    cmocka_unit_test(blocks_that_appear_during_the_walk_are_kept),
 	    cmocka_unit_test(a_million_events_are_small),
 	    cmocka_unit_test(unwritable_folders_are_one_line),
