@@ -8,22 +8,21 @@
 
 _Static_assert(GSA_ASIDE_STREAMS <= 32, "a bit of asides_used each");
 _Static_assert(GSA_ASIDE_BYTES <= GSA_SMALL_BYTES, "only requests of the small pool empty lists");
-_Static_assert(GSA_ASIDE_BLOCKS <= UINT16_MAX, "a list's length");
 
-static void empty_list(struct gsa *allocator, struct gsa_aside *aside, unsigned list)
+static void empty_list(struct gsa *allocator, struct gsa_aside *aside, struct gsa_aside_list *list)
 {
 	struct gsa_tag *tag = gsa_tag_for(allocator, &aside->stream);
 	struct gsa_block *block;
 
-	while ((block = aside->first[list]) != NULL) {
-		aside->first[list] = block->bin_next;
+	while ((block = list->first) != NULL) {
+		list->first = block->bin_next;
 		gsa_stats_leave(allocator, block);
 		block->free_serial = allocator->free_serial;
 		block->freed_on = tag->stream.id;
 		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
 	}
-	aside->count -= aside->length[list];
-	aside->length[list] = 0;
+	aside->count -= list->length;
+	list->length = 0;
 }
 
 bool gsa_aside_empty_longest(struct gsa *allocator, uint64_t stream_id)
@@ -35,10 +34,10 @@ bool gsa_aside_empty_longest(struct gsa *allocator, uint64_t stream_id)
 	if (aside->count == 0 || aside->stream.id != stream_id)
 		return false;
 	for (unsigned list = 1; list < GSA_ASIDE_LISTS; list++)
-		if (aside->length[list] * (list + 1) > aside->length[longest] * (longest + 1))
+		if (aside->lists[list].length * (list + 1) > aside->lists[longest].length * (longest + 1))
 			longest = list;
 	allocator->free_serial++;
-	empty_list(allocator, aside, longest);
+	empty_list(allocator, aside, &aside->lists[longest]);
 	return true;
 }
 
@@ -50,8 +49,8 @@ void gsa_aside_empty_all(struct gsa *allocator)
 		struct gsa_aside *aside = &allocator->asides[__builtin_ctz(used)];
 
 		for (unsigned list = 0; aside->count > 0; list++)
-			if (aside->length[list] > 0)
-				empty_list(allocator, aside, list);
+			if (aside->lists[list].length > 0)
+				empty_list(allocator, aside, &aside->lists[list]);
 	}
 	allocator->asides_used = 0;
 }
@@ -63,14 +62,15 @@ void gsa_aside_check(const struct gsa *allocator)
 		unsigned count = 0;
 
 		for (unsigned list = 0; list < GSA_ASIDE_LISTS; list++) {
+			const struct gsa_block *first = aside->lists[list].first;
 			unsigned length = 0;
 
-			for (const struct gsa_block *block = aside->first[list]; block != NULL; block = block->bin_next, length++) {
+			for (const struct gsa_block *block = first; block != NULL; block = block->bin_next, length++) {
 				gsb_assert(block->state == GSA_BLOCK_ASIDE && block->tag == NULL && !block->shared);
 				gsb_assert(block->size_bytes == (list + 1) * GSA_ROUND_BYTES);
 				gsb_assert(block->stream_id == aside->stream.id && block->origin == GSA_ORIGIN_ASYNC);
 			}
-			gsb_assert(aside->length[list] == length);
+			gsb_assert(aside->lists[list].length == length);
 			count += length;
 		}
 		gsb_assert(aside->count == count);

@@ -19,23 +19,23 @@ static inline struct gsa_aside *gsa_aside_of(struct gsa *allocator, uint64_t str
 	return &allocator->asides[stream_id % GSA_ASIDE_STREAMS];
 }
 
-static inline unsigned gsa_aside_list(uint64_t size_bytes)
+static inline struct gsa_aside_list *gsa_aside_list(struct gsa_aside *aside, uint64_t size_bytes)
 {
-	return (unsigned)(size_bytes / GSA_ROUND_BYTES) - 1;
+	return &aside->lists[size_bytes / GSA_ROUND_BYTES - 1];
 }
 
 /* A block of exactly this size that was freed on the stream, detached; NULL. */
 static inline struct gsa_block *gsa_aside_take(struct gsa *allocator, uint64_t stream_id, uint64_t size_bytes)
 {
 	struct gsa_aside *aside = gsa_aside_of(allocator, stream_id);
-	unsigned list = gsa_aside_list(size_bytes);
+	struct gsa_aside_list *list = gsa_aside_list(aside, size_bytes);
 	struct gsa_block *block;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
-	if (size_bytes > GSA_ASIDE_BYTES || (block = aside->first[list]) == NULL || aside->stream.id != stream_id)
+	if (size_bytes > GSA_ASIDE_BYTES || (block = list->first) == NULL || aside->stream.id != stream_id)
 		return NULL;
-	aside->first[list] = block->bin_next;
-	aside->length[list]--;
+	list->first = block->bin_next;
+	list->length--;
 	aside->count--;
 	return block;
 }
@@ -45,19 +45,19 @@ static inline struct gsa_block *gsa_aside_take(struct gsa *allocator, uint64_t s
 static inline bool gsa_aside_give(struct gsa *allocator, const struct gsa_stream *stream, struct gsa_block *block)
 {
 	struct gsa_aside *aside = gsa_aside_of(allocator, stream->id);
-	unsigned list = gsa_aside_list(block->size_bytes);
+	struct gsa_aside_list *list = gsa_aside_list(aside, block->size_bytes);
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	if (aside->count == 0) {
 		aside->stream = *stream;
-		allocator->asides_used |= 1u << (aside - allocator->asides);
+		allocator->asides_used |= 1u << stream->id % GSA_ASIDE_STREAMS;
 	} else if (aside->stream.id != stream->id || aside->count == GSA_ASIDE_BLOCKS) {
 		return false;
 	}
 	block->state = GSA_BLOCK_ASIDE;
-	block->bin_next = aside->first[list];
-	aside->first[list] = block;
-	aside->length[list]++;
+	block->bin_next = list->first;
+	list->first = block;
+	list->length++;
 	aside->count++;
 	return true;
 }

@@ -88,16 +88,12 @@ static struct gsa_block *best_of(struct gsa_block *block, uint64_t size_bytes, u
 	return best;
 }
 
-struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes)
+struct gsa_block *gsa_bins_fit_any(const struct gsa_bins *bins, uint64_t size_bytes)
 {
-	struct gsa_block *own, *best;
-	struct place place;
+	struct place place = place_of(size_bytes);
+	struct gsa_block *own = bins->first[place.level][place.step];
+	struct gsa_block *best = best_of(own, size_bytes, GSA_BIN_LOOKS);
 
-	if (bins->levels == 0)
-		return NULL;
-	place = place_of(size_bytes);
-	own = bins->first[place.level][place.step];
-	best = best_of(own, size_bytes, GSA_BIN_LOOKS);
 	if (best == NULL)
 		best = best_of(bin_above(bins, place), size_bytes, GSA_BIN_LOOKS);
 	return best != NULL ? best : best_of(own, size_bytes, UINT_MAX);

@@ -10,6 +10,7 @@
 #ifndef GSA_BINS_H
 #define GSA_BINS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct gsa_block;
@@ -30,8 +31,13 @@ void gsa_bins_insert(struct gsa_bins *bins, struct gsa_block *block);
 /* The block must be there, its size unchanged since it was inserted. */
 void gsa_bins_remove(struct gsa_bins *bins, struct gsa_block *block);
 
-/* A fit for size_bytes, the best of those looked at; NULL when nothing fits. */
-struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes);
+/* A fit for size_bytes, the best of those looked at; NULL when nothing fits. The first: where there is something. */
+struct gsa_block *gsa_bins_fit_any(const struct gsa_bins *bins, uint64_t size_bytes);
+
+static inline struct gsa_block *gsa_bins_fit(const struct gsa_bins *bins, uint64_t size_bytes)
+{
+	return bins->levels != 0 ? gsa_bins_fit_any(bins, size_bytes) : NULL;
+}
 
 /* One of the bin of the largest; NULL when there is none. */
 struct gsa_block *gsa_bins_largest(const struct gsa_bins *bins);

@@ -1,7 +1,6 @@
 /* See live.h. */
 #include "allocator/live.h"
 
-#include "allocator/aside.h"
 #include "allocator/fit.h"
 #include "allocator/lend.h"
 #include "allocator/starts.h"
@@ -67,20 +66,6 @@ void gsa_live_leave(struct gsa *allocator, struct gsa_block *block)
 	block->free_serial = ++allocator->free_serial;
 	block->freed_on = 0;
 	allocator->stats.frees++;
-}
-
-struct gsa_block *gsa_live_retake(struct gsa *allocator, const struct gsa_want *want)
-{
-	const struct gsa_request *request = want->request;
-	struct gsa_block *block;
-
-	if (request->origin != GSA_ORIGIN_ASYNC || request->stream == NULL ||
-	    (block = gsa_aside_take(allocator, request->stream->id, want->size_bytes)) == NULL)
-		return NULL;
-	gsa_live_begin(allocator, block, request);
-	block->serial = ++allocator->alloc_serial;
-	gsa_stats_retaken(allocator, block);
-	return block;
 }
 
 int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)

@@ -2,6 +2,8 @@
 #ifndef GSA_LIVE_H
 #define GSA_LIVE_H
 
+#include "allocator/aside.h"
+#include "allocator/stats.h"
 #include "allocator/types.h"
 
 /* The node for one cut; GS_E_NO_HOST_MEMORY. Holds until the lock is let go. */
@@ -29,7 +31,19 @@ static inline void gsa_live_begin(struct gsa *allocator, struct gsa_block *block
 void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
 
 /* Serves the request with a block that was set aside for its like; NULL. */
-struct gsa_block *gsa_live_retake(struct gsa *allocator, const struct gsa_want *want);
+static inline struct gsa_block *gsa_live_retake(struct gsa *allocator, const struct gsa_want *want)
+{
+	const struct gsa_request *request = want->request;
+	struct gsa_block *block;
+
+	if (request->origin != GSA_ORIGIN_ASYNC || request->stream == NULL ||
+	    (block = gsa_aside_take(allocator, request->stream->id, want->size_bytes)) == NULL)
+		return NULL;
+	gsa_live_begin(allocator, block, request);
+	block->serial = ++allocator->alloc_serial;
+	gsa_stats_retaken(allocator, block);
+	return block;
+}
 
 /* Serves the request from memory that is free for it: GS_E_NOT_FOUND when there is none. */
 int gsa_live_take(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block);

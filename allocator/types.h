@@ -258,11 +258,15 @@ struct gsa_fence {
 };
 
 /* Lookaside lists of one stream (aside.h), one for each size. */
+struct gsa_aside_list {
+	struct gsa_block *first; /* freed last; through bin_next */
+	unsigned length;
+};
+
 struct gsa_aside {
 	struct gsa_stream stream; /* whose they are, or were when there was something in them; id 0: nobody's */
 	unsigned count;		  /* blocks in all of them */
-	struct gsa_block *first[GSA_ASIDE_LISTS]; /* freed last; through bin_next */
-	uint16_t length[GSA_ASIDE_LISTS];
+	struct gsa_aside_list lists[GSA_ASIDE_LISTS];
 };
 
 struct gsa {
