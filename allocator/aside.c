@@ -55,6 +55,19 @@ void gsa_aside_empty_all(struct gsa *allocator)
 	allocator->asides_used = 0;
 }
 
+void gsa_aside_next_while(struct gsa *allocator)
+{
+	allocator->valley_count = allocator->fewest_count;
+	allocator->fewest_count = allocator->stats.live_count.now;
+	allocator->while_end = allocator->alloc_serial + GSA_ASIDE_WHILE;
+}
+
+void gsa_aside_end(struct gsa *allocator)
+{
+	gsa_aside_empty_all(allocator);
+	gsa_aside_next_while(allocator);
+}
+
 void gsa_aside_check(const struct gsa *allocator)
 {
 	for (unsigned place = 0; place < GSA_ASIDE_STREAMS; place++) {

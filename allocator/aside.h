@@ -7,6 +7,10 @@
  * gsa_acquire. So nothing new is ever held because a block was set aside. In the books such a block is pending. It counts as
  * freed when its list is emptied, which is later than it was: a fence that covers it covers more than is needed.
  *
+ * All lists are emptied, too, when as few blocks live as ever lately (gsa_aside_look): in between two steps of a program. So
+ * what is free is then one and the same each time, and each step gets the addresses that the last one had. Without that
+ * blocks of a size would come back in another order each time.
+ *
  * A stream's lists are in a place that it may share with other streams; who comes first has it until they are empty.
  * ALLOCATOR lock held for all of these. */
 #ifndef GSA_ASIDE_H
@@ -68,12 +72,32 @@ bool gsa_aside_empty_longest(struct gsa *allocator, uint64_t stream_id);
 /* Empties all lists of all streams. */
 void gsa_aside_empty_all(struct gsa *allocator);
 
+void gsa_aside_next_while(struct gsa *allocator);
+
+/* After a block was freed. */
+static inline void gsa_aside_look(struct gsa *allocator)
+{
+	uint64_t live_count = allocator->stats.live_count.now;
+
+	if (live_count < allocator->fewest_count)
+		allocator->fewest_count = live_count;
+	if (__builtin_expect(allocator->alloc_serial >= allocator->while_end, 0))
+		gsa_aside_next_while(allocator);
+	if (__builtin_expect(live_count > allocator->valley_count, 1))
+		return;
+	allocator->valley_count = live_count;
+	gsa_aside_empty_all(allocator);
+}
+
+/* All lists are emptied for somebody. */
+void gsa_aside_end(struct gsa *allocator);
+
 /* Takes the ALLOCATOR lock, for whoever looks at free memory as a whole: nothing is aside. */
 static inline void gsa_acquire(struct gsa *allocator)
 {
 	gsb_lock_acquire(&allocator->lock);
 	if (allocator->asides_used != 0)
-		gsa_aside_empty_all(allocator);
+		gsa_aside_end(allocator);
 }
 
 /* Asserts that what is aside is what it should be. */

@@ -47,6 +47,7 @@ static inline bool set_aside(struct gsa *allocator, struct gsa_block *block, con
 	    !gsa_aside_give(allocator, stream, block))
 		return false;
 	gsa_stats_aside(allocator, block);
+	gsa_aside_look(allocator);
 	return true;
 }
 

@@ -111,9 +111,10 @@
 /* Streams with lookaside lists at a time, the largest blocks there, and how many a stream may have in all: as many as are
  * merged in a fraction of a millisecond. Larger blocks are worth merging at once: what is held would grow without that. */
 #define GSA_ASIDE_STREAMS 16u
-#define GSA_ASIDE_BYTES (64ull << 10)
+#define GSA_ASIDE_BYTES (16ull << 10)
 #define GSA_ASIDE_LISTS (GSA_ASIDE_BYTES / GSA_ROUND_BYTES)
 #define GSA_ASIDE_BLOCKS 1024u
+#define GSA_ASIDE_WHILE 32768u /* allocations, which is some steps of most programs */
 
 /* How often the lock must be found taken before there are lanes: one acquisition in GSA_HEAT_STEP, and
  * GSA_HEAT_LANES / GSA_HEAT_STEP more. */
@@ -318,6 +319,9 @@ struct gsa {
 	uint64_t age_since_ns;
 
 	unsigned asides_used; /* bit: the stream may have blocks there */
+	uint64_t fewest_count; /* live blocks: the fewest of this while */
+	uint64_t valley_count; /* of the last while, or fewer: with so few the lists are emptied */
+	uint64_t while_end;    /* alloc_serial with which the while ends, if the lists are not emptied for somebody before */
 	struct gsa_aside asides[GSA_ASIDE_STREAMS];
 
 	/* Lanes (lane.h). */
