@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "shim/base/assert.h"
 #include "shim/base/fault.h"
 #include "shim/base/os.h"
 
@@ -66,6 +67,7 @@ struct gs_counter_block *gs_counter_block_take(void)
 	uint32_t tid = gs_thread_id();
 	struct gs_counter_block *block = reuse_block(tid);
 
+	gsb_debug_assert(gs_counter_blocks() != NULL); /* gs_counter_init: until then thread_end is somebody else's key */
 	if (block == NULL)
 		block = make_block(tid);
 	if (block == NULL)

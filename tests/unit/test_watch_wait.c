@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "shim/api/call.h"
+#include "shim/core/counter.h"
 #include "shim/watch/wait.h"
 
 enum { THREADS = 4, WAITS = 20000, PLACES = 3, BYTES = 8 };
@@ -82,6 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_adds_up), cmocka_unit_test(test_back)};
 
+	gs_counter_init();
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("watch wait", tests, NULL, NULL);
 }
