@@ -27,11 +27,14 @@
 #define WAKE_MOST 4096u
 #define PASS_LEAST 64u
 #define PASS_MOST 4096u
+#define PASS_STARVED 8u /* where the thread lacked a processor the first time */
 #define ALONE_SAMPLE 16u /* one record in so many is timed */
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
-#define LATE_LEAST 16u /* late records that may be chance, */
-#define LATE_SHARE 64u /* and one in so many */
+#define LATE_LEAST 16u	 /* late records that may be chance, */
+#define LATE_SHARE 64u	 /* and one in so many, */
+#define LATE_AMONG 4096u /* of so many at most */
+#define CALM_LEAST 16u	 /* after so many times as many the thread is trusted as at first */
 
 static _Thread_local bool is_queue_thread __attribute__((tls_model("initial-exec")));
 static _Thread_local bool waited __attribute__((tls_model("initial-exec"))); /* for the queue, since it put something */
@@ -66,6 +69,11 @@ static bool spin(const _Atomic uint64_t *count, uint64_t known, uint64_t spin_ns
 	return false;
 }
 
+/* Of the last records, at most LATE_AMONG; and how often so many were all right before. */
+struct lateness {
+	unsigned count, records, calm;
+};
+
 /* --- the thread ---------------------------------------------------------------------------------------------------- */
 
 static void advance(struct gsg_queue *queue, uint64_t head)
@@ -88,17 +96,21 @@ static void park(struct gsg_queue *queue, uint64_t head)
 }
 
 /* free_ticks: when the thread had nothing else to do. */
-static void note_lateness(struct gsg_queue *queue, const struct gsg_record *record, uint64_t free_ticks)
+static void note_lateness(struct gsg_queue *queue, const struct gsg_record *record, uint64_t free_ticks, struct lateness *late)
 {
 	uint64_t since = record->put_ticks > free_ticks ? record->put_ticks : free_ticks;
-	uint64_t late;
 
+	if (++late->records > LATE_AMONG)
+		*late = (struct lateness){.records = 1, .calm = late->calm + 1};
 	if (queue->options.late_ticks == 0 || __builtin_ia32_rdtsc() - since <= queue->options.late_ticks)
 		return;
-	late = atomic_fetch_add_explicit(&queue->stats.late, 1, memory_order_relaxed) + 1;
-	if (late >= LATE_LEAST &&
-	    late * LATE_SHARE > atomic_load_explicit(&queue->stats.records, memory_order_relaxed))
-		atomic_store(&queue->starved, true);
+	atomic_fetch_add_explicit(&queue->stats.late, 1, memory_order_relaxed);
+	if (++late->count < LATE_LEAST || late->count * LATE_SHARE <= late->records)
+		return;
+	if (late->calm >= CALM_LEAST)
+		atomic_store_explicit(&queue->pass_starved, 0, memory_order_relaxed);
+	*late = (struct lateness){0};
+	atomic_store_explicit(&queue->starved, true, memory_order_release);
 }
 
 /* Waits a while for the next record, or for somebody who waits for those that are held. */
@@ -157,6 +169,7 @@ static void *serve(void *argument)
 {
 	struct gsg_queue *queue = argument;
 	uint64_t head = atomic_load(&queue->head), read = head, held = GSG_NONE_HELD, free_ticks = 0;
+	struct lateness late = {0};
 	uint32_t number = 0;
 
 	is_queue_thread = true;
@@ -177,7 +190,7 @@ static void *serve(void *argument)
 		record = record_at(queue, read);
 		if (record->kind != KIND_FILLER) {
 			fetch(queue, read + record->size_bytes);
-			note_lateness(queue, record, free_ticks);
+			note_lateness(queue, record, free_ticks, &late);
 			held = run_record(queue, record, read, head == read && number++ % ALONE_SAMPLE == 0);
 			free_ticks = __builtin_ia32_rdtsc();
 		}
@@ -258,14 +271,28 @@ static bool wants_again(struct gsg_queue *queue, uint64_t now_ticks)
 	if (queue->options.pause_ticks != 0 && pause_ticks > (int64_t)queue->options.pause_ticks)
 		poke(&queue->run_length, 1);
 	atomic_store_explicit(&queue->run_ticks, now_ticks, memory_order_relaxed);
-	if (peek(&queue->run_length) < peek(&queue->wake_at) || atomic_load(&queue->starved))
+	if (peek(&queue->run_length) < peek(&queue->wake_at))
 		return false;
 	atomic_store_explicit(&queue->resting, false, memory_order_relaxed);
 	return true;
 }
 
+/* The next runs are done directly: twice as many as the last time, *last, and at least so many. */
+static void pass_by(struct gsg_queue *queue, _Atomic uint32_t *last, uint32_t least)
+{
+	uint32_t pass = 2 * peek(last);
+
+	pass = pass < least ? least : pass > PASS_MOST ? PASS_MOST : pass;
+	poke(last, pass);
+	poke(&queue->pass_runs, pass);
+	atomic_fetch_add_explicit(&queue->stats.rests, 1, memory_order_relaxed);
+}
+
 bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks)
 {
+	if (__builtin_expect(atomic_load_explicit(&queue->starved, memory_order_relaxed), 0) &&
+	    atomic_exchange_explicit(&queue->starved, false, memory_order_acquire))
+		pass_by(queue, &queue->pass_starved, PASS_STARVED);
 	poke(&queue->run_length, peek(&queue->run_length) + 1);
 	if (peek(&queue->pass_runs) != 0)
 		return false;
@@ -276,7 +303,7 @@ bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks)
 		atomic_store_explicit(&queue->resting, true, memory_order_relaxed);
 		return wants_again(queue, now_ticks);
 	}
-	return !__builtin_expect(atomic_load_explicit(&queue->starved, memory_order_relaxed), 0);
+	return true;
 }
 
 /* So that what is held back is run. */
@@ -390,7 +417,6 @@ static void wait_until(struct gsg_queue *queue, uint64_t target)
 static void judge_gain(struct gsg_queue *queue, uint32_t length, uint64_t waited_ns)
 {
 	uint64_t alone_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
-	uint32_t pass = 2 * peek(&queue->pass_next);
 
 	if (queue->options.patience == 0 || 4 * waited_ns <= 3 * alone_ns * length || alone_ns == 0) {
 		poke(&queue->vain_runs, 0);
@@ -400,10 +426,7 @@ static void judge_gain(struct gsg_queue *queue, uint32_t length, uint64_t waited
 	if (peek(&queue->vain_runs) < queue->options.patience)
 		return;
 	poke(&queue->vain_runs, 0);
-	pass = pass < PASS_LEAST ? PASS_LEAST : pass > PASS_MOST ? PASS_MOST : pass;
-	poke(&queue->pass_next, pass);
-	poke(&queue->pass_runs, pass);
-	atomic_fetch_add_explicit(&queue->stats.rests, 1, memory_order_relaxed);
+	pass_by(queue, &queue->pass_next, PASS_LEAST);
 }
 
 /* Too many short runs, and the queue rests until a long one; the more often, the longer. */

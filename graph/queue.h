@@ -84,6 +84,7 @@ struct gsg_queue {
 	_Atomic uint32_t vain_runs;	      /* in a row, that gained nothing */
 	_Atomic uint32_t pass_runs;	      /* so many more are done directly; */
 	_Atomic uint32_t pass_next;	      /* and the next time */
+	_Atomic uint32_t pass_starved;	      /* likewise, when the thread was starved the last time */
 	_Atomic bool resting;		      /* nothing is put for the time being */
 
 	_Alignas(64) _Atomic uint64_t tail; /* bytes ever put */
@@ -96,7 +97,7 @@ struct gsg_queue {
 
 	/* Read for each record, written seldom. */
 	_Alignas(64) _Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
-	_Atomic bool starved;		      /* for good: the thread does not get the processor when it needs it (H19) */
+	_Atomic bool starved;		      /* the thread did not get the processor when it needed it (H19) */
 };
 
 /* Starts the thread, which blocks all signals. Not thread-safe. GS_OK, or GS_E_NO_HOST_MEMORY when there are no pages or

@@ -310,16 +310,26 @@ static void test_vain_full(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* A thread that comes late again and again is not asked any more (H19). */
+/* A thread that comes late again and again is left alone for some runs, then asked again, and left alone for longer the next
+ * time (H19). */
 static void test_starved(void **state)
 {
+	unsigned passed[3] = {0};
+
 	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
-		assert_true(put(0, i, 0));
+		assert_true(put(0, put_count++, 0));
 	gsg_queue_flush(queue);
 	for (unsigned i = 0; i < 10000; i++)
 		assert_false(gsg_queue_wants(queue, __builtin_ia32_rdtsc()));
 	assert_int_equal(atomic_load(&ran), 100);
+	for (unsigned time = 0; time < 3; time++)
+		while (run_of(200, 0, false) == 0)
+			assert_true(++passed[time] < 100);
+	assert_in_range(passed[0], 4, 8);
+	assert_in_range(passed[1], 12, 16);
+	assert_in_range(passed[2], 28, 32);
+	assert_int_equal(wrong, 0);
 }
 
 static void test_close(void **state)
