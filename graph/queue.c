@@ -31,9 +31,10 @@
 #define ALONE_SAMPLE 16u /* one record in so many is timed */
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
-#define LATE_LEAST 16u	 /* late records that may be chance, */
-#define LATE_SHARE 64u	 /* and one in so many, */
-#define LATE_AMONG 4096u /* of so many at most */
+#define LATE_LEAST 16u	 /* deadlines missed that may be chance, */
+#define LATE_ONCE 8u	 /* by one record at most: a pause of the machine is none of the thread's, */
+#define LATE_SHARE 32u	 /* and one for so many records: half of what the thread gains, */
+#define LATE_AMONG 4096u /* of so many records at most */
 #define CALM_LEAST 16u	 /* after so many times as many the thread is trusted as at first */
 
 static _Thread_local bool is_queue_thread __attribute__((tls_model("initial-exec")));
@@ -69,9 +70,11 @@ static bool spin(const _Atomic uint64_t *count, uint64_t known, uint64_t spin_ns
 	return false;
 }
 
-/* Of the last records, at most LATE_AMONG; and how often so many were all right before. */
+/* How often the deadline passed while a record lay there, of the last records, at most LATE_AMONG; and how often so many were all
+ * right before. */
 struct lateness {
-	unsigned count, records, calm;
+	uint64_t deadlines;
+	unsigned records, calm;
 };
 
 /* --- the thread ---------------------------------------------------------------------------------------------------- */
@@ -99,13 +102,16 @@ static void park(struct gsg_queue *queue, uint64_t head)
 static void note_lateness(struct gsg_queue *queue, const struct gsg_record *record, uint64_t free_ticks, struct lateness *late)
 {
 	uint64_t since = record->put_ticks > free_ticks ? record->put_ticks : free_ticks;
+	int64_t lain, deadline = (int64_t)queue->options.late_ticks;
 
 	if (++late->records > LATE_AMONG)
 		*late = (struct lateness){.records = 1, .calm = late->calm + 1};
-	if (queue->options.late_ticks == 0 || __builtin_ia32_rdtsc() - since <= queue->options.late_ticks)
+	lain = (int64_t)(__builtin_ia32_rdtsc() - since);
+	if (deadline == 0 || lain <= deadline)
 		return;
 	atomic_fetch_add_explicit(&queue->stats.late, 1, memory_order_relaxed);
-	if (++late->count < LATE_LEAST || late->count * LATE_SHARE <= late->records)
+	late->deadlines += lain / deadline < LATE_ONCE ? (uint64_t)(lain / deadline) : LATE_ONCE;
+	if (late->deadlines < LATE_LEAST || late->deadlines * LATE_SHARE <= late->records)
 		return;
 	if (late->calm >= CALM_LEAST)
 		atomic_store_explicit(&queue->pass_starved, 0, memory_order_relaxed);
@@ -180,6 +186,7 @@ static void *serve(void *argument)
 		if (head != read && must_settle(queue, head, read, &reason)) {
 			queue->options.settle(queue->user, reason);
 			held = GSG_NONE_HELD;
+			free_ticks = __builtin_ia32_rdtsc();
 			advance(queue, head = read);
 		}
 		if (atomic_load_explicit(&queue->tail, memory_order_acquire) == read) {
