@@ -32,11 +32,15 @@ static inline struct gsa_aside_list *gsa_aside_list(struct gsa_aside *aside, uin
 static inline struct gsa_block *gsa_aside_take(struct gsa *allocator, uint64_t stream_id, uint64_t size_bytes)
 {
 	struct gsa_aside *aside = gsa_aside_of(allocator, stream_id);
-	struct gsa_aside_list *list = gsa_aside_list(aside, size_bytes);
+	struct gsa_aside_list *list;
 	struct gsa_block *block;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
-	if (size_bytes > GSA_ASIDE_BYTES || (block = list->first) == NULL || aside->stream.id != stream_id)
+	if (size_bytes > GSA_ASIDE_BYTES || aside->stream.id != stream_id)
+		return NULL;
+	list = gsa_aside_list(aside, size_bytes);
+	block = list->first;
+	if (block == NULL)
 		return NULL;
 	list->first = block->bin_next;
 	list->length--;
