@@ -31,9 +31,9 @@
 #define ALONE_SAMPLE 16u /* one record in so many is timed */
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
-#define LATE_LEAST 16u	 /* deadlines missed that may be chance, */
+#define LATE_LEAST 64u	 /* deadlines missed that may be chance, */
 #define LATE_ONCE 8u	 /* by one record at most: a pause of the machine is none of the thread's, */
-#define LATE_SHARE 32u	 /* and one for so many records: half of what the thread gains, */
+#define LATE_SHARE 8u	 /* and one for so many records: where nobody waits for them, late ones cost nothing, */
 #define LATE_AMONG 4096u /* of so many records at most */
 #define CALM_LEAST 16u	 /* after so many times as many the thread is trusted as at first */
 
