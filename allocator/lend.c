@@ -28,6 +28,13 @@ static struct gsa_lane *slot_at(struct gsa *allocator, unsigned slot)
 	return atomic_load_explicit(&allocator->lanes[slot], memory_order_relaxed);
 }
 
+/* stream: with id 0, nobody's. */
+static void belong(struct gsa_lane *lane, const struct gsa_stream *stream)
+{
+	gsb_debug_assert(gsb_lock_held(&lane->lock));
+	lane->stream = *stream;
+}
+
 /* The open lane of the stream; NULL. */
 static struct gsa_lane *lane_find(struct gsa *allocator, uint64_t stream_id)
 {
@@ -70,6 +77,7 @@ static void book(struct gsa *allocator, struct gsa_lane *lane)
 	struct gsa_stats *stats = &allocator->stats;
 	uint64_t least_bytes = stats->pending_bytes.now + stats->idle_bytes.now - (uint64_t)lane->rounded.top;
 
+	gsb_debug_assert(gsb_lock_held(&lane->lock));
 	if (least_bytes < allocator->least_free_bytes)
 		allocator->least_free_bytes = least_bytes;
 	if (lane->allocs > 0 && stats->pool_bytes.now > stats->pool_bytes.peak)
@@ -318,6 +326,8 @@ void gsa_lend_settle_all(struct gsa *allocator)
 
 static void end(struct gsa *allocator, struct gsa_lane *lane)
 {
+	static const struct gsa_stream nobody;
+
 	if (lane == NULL || lane->stream.id == 0)
 		return;
 	gsb_lock_acquire(&lane->lock);
@@ -325,7 +335,7 @@ static void end(struct gsa *allocator, struct gsa_lane *lane)
 	while (lane->chunks != NULL)
 		chunk_back(allocator, lane, lane->chunks);
 	loans_back(allocator, lane->stream.id);
-	lane->stream.id = 0;
+	belong(lane, &nobody);
 	lane->strangers = lane->served = lane->seen = lane->misses = lane->asks_at = 0;
 	gsb_lock_release(&lane->lock);
 	atomic_fetch_sub_explicit(&allocator->lane_count, 1, memory_order_relaxed);
@@ -441,7 +451,7 @@ static struct gsa_lane *open_lane(struct gsa *allocator, const struct gsa_want *
 	if (atomic_load_explicit(&allocator->lane_count, memory_order_relaxed) == 0)
 		allocator->lanes_look_ns = allocator->ops.now_ns(allocator->device);
 	gsb_lock_acquire(&lane->lock);
-	lane->stream = *stream;
+	belong(lane, stream);
 	gsb_lock_release(&lane->lock);
 	atomic_fetch_add_explicit(&allocator->lane_count, 1, memory_order_relaxed);
 	return lane;
@@ -463,6 +473,12 @@ static uint64_t amount(struct gsa *allocator, struct gsa_lane *lane, uint64_t si
 	return enough ? 0 : bytes;
 }
 
+static void ask_later(struct gsa_lane *lane)
+{
+	gsb_debug_assert(gsb_lock_held(&lane->lock));
+	lane->asks_at = lane->misses + MISSES_REFUSED;
+}
+
 static void refuse(struct gsa *allocator, struct gsa_lane *lane)
 {
 	if (lane == NULL)
@@ -473,7 +489,7 @@ static void refuse(struct gsa *allocator, struct gsa_lane *lane)
 		return;
 	}
 	gsb_lock_acquire(&lane->lock);
-	lane->asks_at = lane->misses + MISSES_REFUSED;
+	ask_later(lane);
 	gsb_lock_release(&lane->lock);
 }
 
