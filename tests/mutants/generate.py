@@ -31,7 +31,7 @@ ORDERING = (r"gs_order_\w+|gsa_fences?_\w+|gsa_tags?_\w+|gsa_stream_\w+|gsa_devi
             r"sample|step|graph|put|make|import)_\w+|gsg_\w+|publish|wake|advance|wait_for_room|relax|make|await|"
             r"copy_values|fill_params|take_\w+|let_go|learn|consider|make_next|make_trace|follow|hold|fall|complete|"
             r"settle_others|end_trace|note_\w+|replayed|gsa_lend_\w+|gsa_chunk_\w+|chunk_\w+|loans_back|book|supply|swallow|splice|"
-            r"free_again|count|gauge_drift")
+            r"free_again|count|gauge_drift|gsa_aside_\w+|empty_list|events_sort|pass_by|judge_\w+")
 FIELDS = (r"id|stream_id|owner|pool|context|context_id|handle|device|segment|tag|state|stream|address|serial|"
           r"kind|nonce|stream_ends|context_changes|magic|free_serial|cover|uuid|pid|"
           r"stack|fn|way|memory|name|event|before")
@@ -52,10 +52,10 @@ UNITS = {
     "allocator": ["allocator_tags", "allocator_order", "allocator_memory", "allocator_faults", "allocator_model",
                   "allocator_bins", "allocator_starts", "allocator_addr_map", "allocator_threads", "allocator_share",
                   "allocator_stitch", "allocator_stitch_again", "allocator_purge", "allocator_pinned", "allocator_lanes",
-                  "allocator_lane_figures", "allocator_loans", "allocator_cross"],
+                  "allocator_lane_figures", "allocator_loans", "allocator_cross", "allocator_aside"],
     "shim/core": ["core_order", "core_stream", "wrap_context", "core_conf", "watch_live"],
     "shim/wrap": ["wrap_context"],
-    "shim/watch": ["watch_live", "watch_ring", "watch_rows", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
+    "shim/watch": ["watch_live", "watch_ring", "watch_ring_runs", "watch_rows", "watch_wait", "watch_finder", "watch_step", "watch_proven", "watch_sticky",
                    "watch_hazard"],
     "shim/submit": ["graph_queue", "submit_event", "submit_graph"],
     "graph": ["graph_queue", "graph_cache", "graph_detect", "graph_replay", "graph_trace"],

@@ -243,6 +243,36 @@ static void a_repeated_step_gets_the_same_addresses(void **state)
 }
 
 /* In the books it is pending; the peaks are those of the program. */
+/* Four blocks come and go; in the middle the host has waited for something. */
+static void step_with_wait(struct bench *bench)
+{
+	uint64_t blocks[4];
+
+	for (int i = 0; i < 4; i++)
+		blocks[i] = take(bench, 4 * KIB, 1);
+	give(bench, blocks[0], 1);
+	gsa_device_idle(bench->allocator, gsa_free_serial(bench->allocator));
+	for (int i = 1; i < 4; i++)
+		give(bench, blocks[i], 1);
+}
+
+/* Where steps end is known anew once the program has waited: also with more blocks that live on. */
+static void a_wait_shows_where_steps_end(void **state)
+{
+	struct bench *bench = bench_begun();
+
+	(void)state;
+	for (int step = 0; step < 3; step++)
+		step_with_wait(bench);
+	assert_int_equal(aside(bench, 1), 0);
+	for (int i = 0; i < 5; i++)
+		take(bench, 3 * KIB, 2);
+	for (int step = 0; step < 3; step++)
+		step_with_wait(bench);
+	assert_int_equal(aside(bench, 1), 0);
+	bench_close(bench);
+}
+
 static void figures_are_true(void **state)
 {
 	struct bench *bench = bench_open(fake_options(), GIB);
@@ -286,6 +316,7 @@ int main(void)
 	    cmocka_unit_test(a_place_has_one_stream),
 	    cmocka_unit_test(there_is_room_for_so_many),
 	    cmocka_unit_test(a_repeated_step_gets_the_same_addresses),
+	    cmocka_unit_test(a_wait_shows_where_steps_end),
 	    cmocka_unit_test(figures_are_true),
 	};
 
