@@ -298,7 +298,7 @@ static void pass_by(struct gsg_queue *queue, _Atomic uint32_t *last, uint32_t le
 bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks)
 {
 	if (__builtin_expect(atomic_load_explicit(&queue->starved, memory_order_relaxed), 0) &&
-	    atomic_exchange_explicit(&queue->starved, false, memory_order_acquire))
+	    atomic_exchange_explicit(&queue->starved, false, memory_order_acquire) && peek(&queue->pass_runs) == 0)
 		pass_by(queue, &queue->pass_starved, PASS_STARVED);
 	poke(&queue->run_length, peek(&queue->run_length) + 1);
 	if (peek(&queue->pass_runs) != 0)
