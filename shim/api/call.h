@@ -39,6 +39,12 @@ void gs_hazard_called(const struct gs_call *call, enum gs_call_class call_class)
 
 extern bool gs_call_timed; /* the setting `watch`; constant after start */
 
+/* Before the driver is asked: when the call began, if that is known, and now otherwise. */
+static inline uint64_t gs_call_moment(const struct gs_call *call)
+{
+	return call->start_ticks != 0 ? call->start_ticks : gs_ticks();
+}
+
 static inline bool gs_call_ready(void)
 {
 	return __builtin_expect(gs_mode() == GS_MODE_ACTIVE, 1) || gs_boot_ready();

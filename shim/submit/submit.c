@@ -351,20 +351,14 @@ bool gs_put_sees_all(void)
 	return !gsg_queue_empty(&queue) || all_pass();
 }
 
-/* When the call began, if that is known; now otherwise. */
-static uint64_t moment(const struct gs_call *call)
-{
-	return call->start_ticks != 0 ? call->start_ticks : gs_ticks();
-}
-
 bool gs_put_wants(const struct gs_call *call)
 {
-	return gsg_queue_wants(&queue, moment(call));
+	return gsg_queue_wants(&queue, gs_call_moment(call));
 }
 
 struct gsg_record *gs_put_begin(const struct gs_call *call, enum gs_submit_kind kind, size_t size_bytes)
 {
-	struct gsg_record *record = gsg_queue_put_begin(&queue, (uint16_t)kind, size_bytes, moment(call));
+	struct gsg_record *record = gsg_queue_put_begin(&queue, (uint16_t)kind, size_bytes, gs_call_moment(call));
 
 	if (record != NULL)
 		gs_submit_count_put(kind);

@@ -234,7 +234,7 @@ CUresult gs_on_cuCtxSynchronize(struct gs_call *call, PFN_cuCtxSynchronize_v2000
 	struct gs_moment moment;
 	CUcontext context = NULL;
 	CUresult result;
-	uint64_t before = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
+	uint64_t before = gs_call_moment(call);
 
 	gs_driver.cuCtxGetCurrent(&context);
 	gs_wait_for_context(call, gs_work_context(context));
@@ -251,7 +251,7 @@ CUresult gs_on_cuCtxSynchronize_v2(struct gs_call *call, PFN_cuCtxSynchronize_v1
 {
 	struct gs_moment moment;
 	CUresult result;
-	uint64_t before = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
+	uint64_t before = gs_call_moment(call);
 
 	gs_wait_for_context(call, gs_work_context(ctx));
 	gs_moment_take(&moment);

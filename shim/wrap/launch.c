@@ -165,15 +165,9 @@ CUresult gs_on_cuGraphLaunch(struct gs_call *call, PFN_cuGraphLaunch_v10000 real
 
 /* --- waits and questions ----------------------------------------------------------------------------------------- */
 
-/* Before the driver is asked. */
-static uint64_t moment(const struct gs_call *call)
-{
-	return call->start_ticks != 0 ? call->start_ticks : gs_ticks();
-}
-
 CUresult gs_on_cuStreamQuery(struct gs_call *call, PFN_cuStreamQuery_v2000 real, CUstream hStream)
 {
-	uint64_t before = moment(call);
+	uint64_t before = gs_call_moment(call);
 	CUresult result = real(hStream);
 
 	if (result == CUDA_SUCCESS)
@@ -241,7 +235,7 @@ CUresult gs_on_cuEventCreate(struct gs_call *call, PFN_cuEventCreate_v2000 real,
 CUresult gs_on_cuEventRecord(struct gs_call *call, PFN_cuEventRecord_v2000 real, CUevent hEvent, CUstream hStream)
 {
 	struct gs_submit_work work = {.kind = GS_SUBMIT_RECORD, .stream = hStream, .event = hEvent};
-	uint64_t before = moment(call);
+	uint64_t before = gs_call_moment(call);
 	CUresult result = CUDA_SUCCESS;
 
 	if (!gs_submit_work(call, &work)) {
@@ -259,7 +253,7 @@ CUresult gs_on_cuEventRecordWithFlags(struct gs_call *call, PFN_cuEventRecordWit
 		.stream = hStream,
 		.event = hEvent,
 	};
-	uint64_t before = moment(call);
+	uint64_t before = gs_call_moment(call);
 	CUresult result = CUDA_SUCCESS;
 
 	if (gs_hazards && (flags & CU_EVENT_RECORD_EXTERNAL) != 0)

@@ -45,7 +45,7 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	struct gs_device *device = gs_device_current(NULL);
 	bool known = device != NULL && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream);
 	uint64_t before = known ? gsa_free_serial(device->allocator) : 0;
-	uint64_t moment = call->start_ticks != 0 ? call->start_ticks : gs_ticks();
+	uint64_t moment = gs_call_moment(call);
 	CUresult result;
 
 	gs_wait_for_stream(call, hStream);
