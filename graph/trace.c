@@ -96,12 +96,12 @@ static int exec_add(struct gsg_trace *trace, const struct gsg_graph_ops *ops, vo
 
 static int build(struct gsg_trace *trace, const struct gsg_graph_ops *ops, void *user)
 {
-	void *before = NULL;
+	const struct gsg_node *before = NULL;
 	int error = ops->graph_make(user, trace->nodes[0].launch, &trace->graph);
 
 	for (uint32_t i = 0; error == GS_OK && i < trace->count; i++) {
 		error = ops->node_add(user, trace->graph, before, trace->nodes[i].launch, &trace->nodes[i].node);
-		before = trace->nodes[i].node;
+		before = &trace->nodes[i].node;
 	}
 	return error == GS_OK ? exec_add(trace, ops, user) : error;
 }
@@ -157,7 +157,7 @@ static int patch(struct gsg_trace *trace, const struct gsg_graph_ops *ops, void 
 	for (uint32_t word = 0; word < GSG_TRACE_NODES / 64; word++)
 		for (uint64_t left = trace->dirty[word]; left != 0; left &= left - 1) {
 			uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(left);
-			int error = ops->node_patch(user, exec->exec, trace->nodes[at].node, launches[at]);
+			int error = ops->node_patch(user, exec->exec, &trace->nodes[at].node, launches[at]);
 
 			if (error != GS_OK)
 				return error;

@@ -21,6 +21,12 @@
 #define GSG_TRACE_LEAST 4u   /* fewer launches gain nothing by a graph */
 #define GSG_TRACE_TURNS 4u   /* executables */
 
+/* A launch in a graph, as the driver names it. */
+struct gsg_node {
+	void *handle;
+	void *function; /* not always that of the launch; finding it out takes longer than a patch */
+};
+
 /* The driver, as far as it is needed here. 0, or a negative GS_E_*. */
 struct gsg_graph_ops {
 	/* Exactly this launch, as the program would have made it; sees to errors itself. */
@@ -29,9 +35,10 @@ struct gsg_graph_ops {
 	/* An empty graph, in the context of the launch. */
 	int (*graph_make)(void *user, const struct gsg_launch *first, void **ret_graph);
 	/* before: the node ahead of it; NULL for the first one. */
-	int (*node_add)(void *user, void *graph, void *before, const struct gsg_launch *launch, void **ret_node);
+	int (*node_add)(void *user, void *graph, const struct gsg_node *before, const struct gsg_launch *launch,
+			struct gsg_node *ret_node);
 	int (*exec_make)(void *user, void *graph, void **ret_exec);
-	int (*node_patch)(void *user, void *exec, void *node, const struct gsg_launch *launch);
+	int (*node_patch)(void *user, void *exec, const struct gsg_node *node, const struct gsg_launch *launch);
 	/* On the stream of the launch. */
 	int (*exec_launch)(void *user, void *exec, const struct gsg_launch *first);
 	void (*exec_end)(void *user, void *exec);
@@ -42,7 +49,7 @@ struct gsg_graph_ops {
 
 struct gsg_trace_node {
 	const struct gsg_launch *launch; /* as recorded */
-	void *node;			 /* the driver's */
+	struct gsg_node node;
 	size_t values_at;		 /* of its arguments, in those of an executable */
 	uint64_t token;			 /* gsg_launch_token of it */
 };

@@ -3,7 +3,13 @@
 
 #include <stdatomic.h>
 
-static _Atomic uint64_t put_off[GS_SUBMIT_KIND_COUNT], directs[GS_SUBMIT_REASON_COUNT];
+#include "shim/core/sum.h"
+
+static _Atomic uint64_t put_off[GS_SUBMIT_KIND_COUNT];
+static struct {
+	_Atomic uint32_t owner; /* of the sum: who came first */
+	struct gs_sum count;
+} directs[GS_SUBMIT_REASON_COUNT];
 static _Atomic uint64_t flush_counts[GS_FN_DRIVER_COUNT], flush_ns[GS_FN_DRIVER_COUNT];
 
 static void add(_Atomic uint64_t *sum, uint64_t more)
@@ -23,7 +29,11 @@ void gs_submit_count_put(enum gs_submit_kind kind)
 
 void gs_submit_count_direct(enum gs_submit_reason reason)
 {
-	add(&directs[reason], 1);
+	uint32_t owner = atomic_load_explicit(&directs[reason].owner, memory_order_relaxed);
+
+	if (__builtin_expect(owner == 0, 0))
+		atomic_compare_exchange_strong(&directs[reason].owner, &owner, gs_thread_serial());
+	gs_sum_add(&directs[reason].count, owner, 1);
 }
 
 void gs_submit_count_flush(enum gs_fn fn, uint64_t ns)
@@ -39,7 +49,7 @@ uint64_t gs_submit_puts(enum gs_submit_kind kind)
 
 uint64_t gs_submit_directs(enum gs_submit_reason reason)
 {
-	return read(&directs[reason]);
+	return gs_sum_read(&directs[reason].count);
 }
 
 const char *gs_submit_kind_key(enum gs_submit_kind kind)

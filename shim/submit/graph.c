@@ -79,14 +79,14 @@ struct node_params {
 	size_t values_bytes;
 };
 
-static void fill_params(struct node_params *node, const struct gsg_launch *launch)
+static void fill_params(struct node_params *node, CUfunction function, const struct gsg_launch *launch)
 {
 	const struct gsg_shape *shape = &launch->shape;
 	const struct gs_params *layout = shape->layout;
 	unsigned char *values = (unsigned char *)(uintptr_t)gsg_launch_values(launch); /* the driver only reads */
 
 	node->kernel = (CUDA_KERNEL_NODE_PARAMS_v2){
-		.func = function_of(launch),
+		.func = function,
 		.gridDimX = shape->grid[0],
 		.gridDimY = shape->grid[1],
 		.gridDimZ = shape->grid[2],
@@ -127,18 +127,20 @@ static int add_attributes(CUgraphNode node, const struct gsg_launch *launch)
 	return GS_OK;
 }
 
-static int node_add(void *user, void *graph, void *before, const struct gsg_launch *launch, void **ret_node)
+static int node_add(void *user, void *graph, const struct gsg_node *before, const struct gsg_launch *launch,
+		    struct gsg_node *ret_node)
 {
-	const CUgraphNode after = before;
+	const CUgraphNode after = before != NULL ? before->handle : NULL;
+	CUfunction function = function_of(launch);
 	struct node_params params;
 	CUgraphNode node;
 
 	(void)user;
-	fill_params(&params, launch);
+	fill_params(&params, function, launch);
 	if (gs_driver.cuGraphAddKernelNode_v2(&node, graph, before != NULL ? &after : NULL, before != NULL, &params.kernel) !=
 	    CUDA_SUCCESS)
 		return GS_E_DRIVER;
-	*ret_node = node;
+	*ret_node = (struct gsg_node){.handle = node, .function = function};
 	return add_attributes(node, launch);
 }
 
@@ -153,13 +155,13 @@ static int exec_make(void *user, void *graph, void **ret_exec)
 	return GS_OK;
 }
 
-static int node_patch(void *user, void *exec, void *node, const struct gsg_launch *launch)
+static int node_patch(void *user, void *exec, const struct gsg_node *node, const struct gsg_launch *launch)
 {
 	struct node_params params;
 
 	(void)user;
-	fill_params(&params, launch);
-	return gs_driver.cuGraphExecKernelNodeSetParams_v2(exec, node, &params.kernel) == CUDA_SUCCESS ? GS_OK : GS_E_DRIVER;
+	fill_params(&params, node->function, launch);
+	return gs_driver.cuGraphExecKernelNodeSetParams_v2(exec, node->handle, &params.kernel) == CUDA_SUCCESS ? GS_OK : GS_E_DRIVER;
 }
 
 static int exec_launch(void *user, void *exec, const struct gsg_launch *first)

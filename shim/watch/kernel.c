@@ -20,7 +20,7 @@ static bool row_same(const void *item, const void *key)
 
 struct gs_kernel_row *gs_kernel_row(uint32_t kind, uint32_t name, uint32_t stack)
 {
-	struct gs_kernel_row wanted = {.name = name, .stack = stack, .kind = kind};
+	struct gs_kernel_row wanted = {.name = name, .stack = stack, .kind = kind, .owner = gs_thread_serial()};
 	uint32_t number;
 
 	if (gs_table_intern(&rows, gs_hash((uint64_t)name << 32 | stack, kind), row_same, &wanted, &number) != GS_OK)
@@ -49,8 +49,8 @@ void gs_kernel_read(size_t index, struct gs_kernel *ret_kernel)
 		.name = row->name,
 		.stack = row->stack,
 		.kind = row->kind,
-		.calls = atomic_load_explicit(&row->calls, memory_order_relaxed),
-		.host_ns = gs_ticks_to_ns(atomic_load_explicit(&row->ticks, memory_order_relaxed)),
+		.calls = gs_sum_read(&row->calls),
+		.host_ns = gs_ticks_to_ns(gs_sum_read(&row->ticks)),
 		.long_calls = atomic_load_explicit(&row->long_calls, memory_order_relaxed),
 		.samples = atomic_load_explicit(&row->samples, memory_order_relaxed),
 		.sampled_ns = atomic_load_explicit(&row->sampled_ns, memory_order_relaxed),

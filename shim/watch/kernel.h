@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/core/sum.h"
+
 /* A launch that took the host this many ticks of the time-stamp counter waited: the queue was full, or code was loaded. 8 to 16
  * microseconds on processors that count at 2 to 4 GHz. */
 #define GS_KERNEL_LONG_TICKS (1u << 15)
@@ -16,9 +18,11 @@
 struct gs_kernel_row {
 	uint32_t name, stack;
 	uint32_t kind;
-	_Atomic uint64_t calls, ticks, long_calls, long_ticks;
-	_Atomic uint64_t samples, sampled_ns; /* of time on the device */
-	_Atomic uint64_t mean_ns;
+	uint32_t owner; /* of the sums: whose launch was the first one */
+	struct gs_sum calls, ticks;
+	_Atomic uint64_t mean_ns; /* of time on the device */
+	_Atomic uint64_t long_calls, long_ticks;
+	_Atomic uint64_t samples, sampled_ns;
 };
 
 /* The row; NULL: there is no room. kind: enum gs_work_kind. */
@@ -26,8 +30,8 @@ struct gs_kernel_row *gs_kernel_row(uint32_t kind, uint32_t name, uint32_t stack
 
 static inline void gs_kernel_add(struct gs_kernel_row *row, uint64_t ticks)
 {
-	atomic_fetch_add_explicit(&row->calls, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&row->ticks, ticks, memory_order_relaxed);
+	gs_sum_add(&row->calls, row->owner, 1);
+	gs_sum_add(&row->ticks, row->owner, ticks);
 	if (__builtin_expect(ticks >= GS_KERNEL_LONG_TICKS, 0)) {
 		atomic_fetch_add_explicit(&row->long_calls, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&row->long_ticks, ticks, memory_order_relaxed);

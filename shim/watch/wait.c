@@ -22,15 +22,20 @@
 #define POLL_GAP_TICKS (1u << 16)
 #define POLL_LEAST     16u
 
-struct row {
-	uint32_t stack, name;
-	uint32_t owner; /* of the sums: the thread that came here first */
+struct row_key {
+	uint32_t stack;
 	uint16_t fn;
 	uint8_t way, memory;
+};
+
+struct row {
+	struct row_key key; /* comes first: rows are looked for by it */
+	uint32_t name;
+	uint32_t owner; /* of the sums: the thread that came here first */
 	struct gs_sum calls[2], ticks[2], size_bytes[2]; /* 1: of calls that found nothing to wait for */
 	struct gs_sum apart, drained, followed;
 	_Atomic uint64_t first_launch, last_launch, seen_launches, longest_ticks, idle_ticks, timed;
-	_Atomic uint64_t octave, octave_calls, octave_before; /* launches when it began; calls in it and in the one before */
+	_Atomic uint64_t octave, octave_first, octave_before; /* launches and calls when it began; calls in the one before */
 };
 
 _Atomic uint64_t gs_wait_launches;
@@ -41,44 +46,52 @@ static struct gs_table rows = GS_TABLE_INIT(struct row, ROW_LIMIT);
 
 static bool row_same(const void *item, const void *key)
 {
-	const struct row *row = item, *wanted = key;
+	const struct row_key *a = item, *b = key;
 
-	return row->stack == wanted->stack && row->fn == wanted->fn && row->way == wanted->way &&
-	       row->memory == wanted->memory;
+	return a->stack == b->stack && a->fn == b->fn && a->way == b->way && a->memory == b->memory;
+}
+
+static bool row_make(const struct row_key *key, uint32_t hash, uint32_t *ret_number)
+{
+	struct row row = {
+		.key = *key,
+		.name = gs_string_intern(gs_fn_info[key->fn].symbol),
+		.owner = gs_thread_serial(),
+	};
+
+	return gs_table_intern(&rows, hash, row_same, &row, ret_number) == GS_OK;
 }
 
 /* newest: where the thread waited last; NULL: nowhere. */
 static struct row *row_of(struct row *newest, enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack)
 {
-	struct row wanted = {.stack = stack, .fn = (uint16_t)fn, .way = what->way, .memory = what->memory};
-	uint64_t kind = (uint64_t)fn << 16 | (uint64_t)what->way << 8 | what->memory;
+	const struct row_key key = {.stack = stack, .fn = (uint16_t)fn, .way = what->way, .memory = what->memory};
 	uint32_t hash, number;
 
-	if (newest != NULL && row_same(newest, &wanted))
+	if (newest != NULL && row_same(newest, &key))
 		return newest;
-	hash = gs_hash(stack, kind);
-	wanted.owner = gs_thread_serial();
-	if (!gs_table_find(&rows, hash, row_same, &wanted, &number)) {
-		wanted.name = gs_string_intern(gs_fn_info[fn].symbol);
-		if (gs_table_intern(&rows, hash, row_same, &wanted, &number) != GS_OK)
-			return NULL;
-	}
+	hash = gs_hash(stack, (uint64_t)fn << 16 | (uint64_t)what->way << 8 | what->memory);
+	if (!gs_table_find(&rows, hash, row_same, &key, &number) && !row_make(&key, hash, &number))
+		return NULL;
 	return (struct row *)gs_table_at(&rows, number);
 }
 
+static uint64_t calls_of(const struct row *row)
+{
+	return gs_sum_read(&row->calls[0]) + gs_sum_read(&row->calls[1]);
+}
+
 /* An octave begins with the first call that finds twice the launches of the one before. */
-static void row_add_octave(struct row *row, uint64_t launches)
+static void row_add_octave(struct row *row, uint64_t launches, uint64_t calls)
 {
 	uint64_t octave = atomic_load_explicit(&row->octave, memory_order_relaxed);
+	uint64_t first = atomic_load_explicit(&row->octave_first, memory_order_relaxed);
 
-	if (launches >= 2 * octave) {
-		uint64_t calls = atomic_load_explicit(&row->octave_calls, memory_order_relaxed);
-
-		atomic_store_explicit(&row->octave_before, launches < 4 * octave ? calls : 0, memory_order_relaxed);
-		atomic_store_explicit(&row->octave_calls, 0, memory_order_relaxed);
-		atomic_store_explicit(&row->octave, launches + 1, memory_order_relaxed);
-	}
-	atomic_fetch_add_explicit(&row->octave_calls, 1, memory_order_relaxed);
+	if (launches < 2 * octave)
+		return;
+	atomic_store_explicit(&row->octave_before, launches < 4 * octave ? calls - first : 0, memory_order_relaxed);
+	atomic_store_explicit(&row->octave_first, calls, memory_order_relaxed);
+	atomic_store_explicit(&row->octave, launches + 1, memory_order_relaxed);
 }
 
 /* Whether the place is part of what the program does again and again shows by the launches in between: the thread's own, or
@@ -88,15 +101,16 @@ static void row_add_launches(struct row *row)
 	uint64_t of_thread = gs_thread.launches;
 	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + of_thread % GS_WAIT_LAUNCHES_APART;
 	uint64_t mine = of_thread != 0 ? of_thread : all;
+	uint64_t calls = calls_of(row);
 
-	if (gs_sum_read(&row->calls[0]) + gs_sum_read(&row->calls[1]) == 0)
+	if (calls == 0)
 		atomic_store_explicit(&row->first_launch, all, memory_order_relaxed);
 	else if (atomic_load_explicit(&row->seen_launches, memory_order_relaxed) != mine)
 		gs_sum_add(&row->apart, row->owner, 1);
 	atomic_store_explicit(&row->seen_launches, mine, memory_order_relaxed);
 	atomic_store_explicit(&row->last_launch, all, memory_order_relaxed);
-	if (gs_fn_info[row->fn].call_class == GS_CLASS_MODULE || gs_fn_info[row->fn].call_class == GS_CLASS_SYNC)
-		row_add_octave(row, all);
+	if (gs_fn_info[row->key.fn].call_class == GS_CLASS_MODULE || gs_fn_info[row->key.fn].call_class == GS_CLASS_SYNC)
+		row_add_octave(row, all, calls);
 }
 
 static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
@@ -138,6 +152,7 @@ size_t gs_wait_count(void)
 void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 {
 	const struct row *row = gs_table_at(&rows, (uint32_t)index);
+	uint64_t octave_first = atomic_load_explicit(&row->octave_first, memory_order_relaxed);
 	uint64_t calls[2], ticks[2], size_bytes[2];
 
 	for (unsigned clear = 0; clear < 2; clear++) {
@@ -147,10 +162,10 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 	}
 	*ret_wait = (struct gs_wait){
 		.name = row->name,
-		.call_class = gs_fn_info[row->fn].call_class,
-		.stack = row->stack,
-		.way = row->way,
-		.memory = row->memory,
+		.call_class = gs_fn_info[row->key.fn].call_class,
+		.stack = row->key.stack,
+		.way = row->key.way,
+		.memory = row->key.memory,
 		.calls = calls[0] + calls[1],
 		.apart = gs_sum_read(&row->apart),
 		.first_launch = atomic_load_explicit(&row->first_launch, memory_order_relaxed),
@@ -164,8 +179,8 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.drained = gs_sum_read(&row->drained),
 		.followed = gs_sum_read(&row->followed),
 		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
-		.late = atomic_load_explicit(&row->octave_calls, memory_order_relaxed) +
-			atomic_load_explicit(&row->octave_before, memory_order_relaxed),
+		.late = atomic_load_explicit(&row->octave_before, memory_order_relaxed) +
+			(calls[0] + calls[1] > octave_first ? calls[0] + calls[1] - octave_first : 0),
 		.idle_ns = gs_ticks_to_ns(atomic_load_explicit(&row->idle_ticks, memory_order_relaxed)),
 	};
 }

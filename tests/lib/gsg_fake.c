@@ -59,14 +59,16 @@ static int graph_make(void *user, const struct gsg_launch *first, void **ret_gra
 	return GS_OK;
 }
 
-static int node_add(void *user, void *handle, void *before, const struct gsg_launch *launch, void **ret_node)
+static int node_add(void *user, void *handle, const struct gsg_node *before, const struct gsg_launch *launch,
+		    struct gsg_node *ret_node)
 {
 	struct fake_graph *graph = handle;
 
 	if (refuses(user))
 		return GS_E_DRIVER;
-	assert(before == graph->last);
-	graph->last = *ret_node = (void *)(uintptr_t)(graph->count + 1);
+	assert((before != NULL ? before->handle : NULL) == graph->last);
+	graph->last = (void *)(uintptr_t)(graph->count + 1);
+	*ret_node = (struct gsg_node){.handle = graph->last, .function = launch->shape.function};
 	graph->nodes[graph->count++] = made_of(launch);
 	return GS_OK;
 }
@@ -85,14 +87,15 @@ static int exec_make(void *user, void *graph, void **ret_exec)
 	return GS_OK;
 }
 
-static int node_patch(void *user, void *exec, void *node, const struct gsg_launch *launch)
+static int node_patch(void *user, void *exec, const struct gsg_node *node, const struct gsg_launch *launch)
 {
 	struct gsg_fake *fake = user;
 	struct fake_graph *graph = exec;
-	struct gsg_fake_made *made = &graph->nodes[(uintptr_t)node - 1];
+	struct gsg_fake_made *made = &graph->nodes[(uintptr_t)node->handle - 1];
 
 	if (refuses(fake))
 		return GS_E_DRIVER;
+	assert(node->function == launch->shape.function);
 	assert(memcmp(&made->shape, &launch->shape, sizeof(made->shape)) == 0);
 	*made = made_of(launch);
 	fake->patches++;
