@@ -22,8 +22,8 @@
 #define REUSE_PROBES 16u
 
 /* Where native frames lead that were seen before: a mixture of all their addresses, of the stack that they are below, and of
- * the generation of modules, in place of these. */
-#define NATIVE_FOUND_COUNT 1024u
+ * the generation of modules, in place of these. Each has two places, the newer one the first. */
+#define NATIVE_FOUND_COUNT 2048u
 
 struct native_found {
 	uint64_t key; /* 0 = nothing */
@@ -168,19 +168,23 @@ static uint32_t native_capture(struct thread *thread, const struct gs_python_lay
 {
 	uint64_t frames[GS_NATIVE_FRAMES_MAX], key;
 	size_t count = gs_native_walk(&thread->unwind, frames);
-	struct native_found *found;
+	struct native_found *first, *second;
 
 	count_up(&thread->native_walks);
 	if (base != 0)
 		count = inside_python(layout, frames, count);
 	key = native_key(base, thread->unwind.generation, frames, count);
-	found = &thread->native[key % NATIVE_FOUND_COUNT];
-	if (found->key != key) {
-		found->key = 0;
-		found->node = native_intern(thread, base, frames, count, ret_cut);
-		found->key = *ret_cut ? 0 : key;
-	}
-	return found->node;
+	first = &thread->native[key % NATIVE_FOUND_COUNT];
+	second = &thread->native[key % NATIVE_FOUND_COUNT ^ 1];
+	if (first->key == key)
+		return first->node;
+	if (second->key == key)
+		return second->node;
+	*second = *first;
+	first->key = 0;
+	first->node = native_intern(thread, base, frames, count, ret_cut);
+	first->key = *ret_cut ? 0 : key;
+	return first->node;
 }
 
 static bool site_same(const void *item, const void *key)

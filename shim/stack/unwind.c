@@ -35,19 +35,29 @@ void gs_unwind_begin(struct gs_unwind *unwind)
 	memset(unwind->known, 0, sizeof(unwind->known));
 }
 
-const struct gs_address *gs_unwind_look_up(struct gs_unwind *unwind, uint64_t address)
+/* It is not in its first place. */
+static __attribute__((noinline)) const struct gs_address *look_further(struct gs_unwind *unwind, struct gs_address *first,
+									uint64_t address)
 {
-	struct gs_address *known = &unwind->known[address * 0x9e3779b97f4a7c15ull >> 32 & (GS_UNWIND_KNOWN - 1)];
+	struct gs_address *second = &unwind->known[(size_t)(first - unwind->known) ^ 1];
 	bool lasting;
 
-	if (__builtin_expect(known->address == address, 1))
-		return known;
+	if (second->address == address)
+		return second;
 	if (gs_address_find(address, unwind->generation, &unwind->other, &lasting) != GS_OK)
 		return NULL;
 	if (!lasting)
 		return &unwind->other;
-	*known = unwind->other;
-	return known;
+	*second = *first;
+	*first = unwind->other;
+	return first;
+}
+
+const struct gs_address *gs_unwind_look_up(struct gs_unwind *unwind, uint64_t address)
+{
+	struct gs_address *first = &unwind->known[address * 0x9e3779b97f4a7c15ull >> 32 & (GS_UNWIND_KNOWN - 1)];
+
+	return __builtin_expect(first->address == address, 1) ? first : look_further(unwind, first, address);
 }
 
 /* From here on the stack is walked. */

@@ -12,7 +12,7 @@
 
 #include "shim/stack/address.h"
 
-#define GS_UNWIND_KNOWN 512u /* addresses that a thread finds at once; a power of two */
+#define GS_UNWIND_KNOWN 1024u /* addresses that a thread finds at once; a power of two */
 
 /* Of one thread; zeroed at first. */
 struct gs_unwind {
@@ -20,7 +20,7 @@ struct gs_unwind {
 	uint64_t unloads;   /* gs_lookup_unloads at the last look for changes */
 	uint32_t generation;
 	uint32_t walks;
-	struct gs_address known[GS_UNWIND_KNOWN]; /* address 0: none */
+	struct gs_address known[GS_UNWIND_KNOWN]; /* address 0: none; each has two places, the newer one the first */
 	struct gs_address other;		  /* one that does not last */
 };
 

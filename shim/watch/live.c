@@ -112,9 +112,10 @@ static bool live_put(const struct gs_live *entry)
 		return false;
 	link = link_of(entry->live_class, entry->address);
 	if (*link == NULL) {
-		*link = gsb_fault(GSB_FAULT_LIVE) ? NULL : gsb_slab_take(&nodes);
+		*link = gsb_fault(GSB_FAULT_LIVE) ? NULL : gsb_slab_take_dirty(&nodes);
 		if (*link == NULL)
 			return false;
+		(*link)->next = NULL;
 		entry_count++;
 	} else {
 		total_subtract(&(*link)->entry);
