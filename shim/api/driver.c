@@ -7,9 +7,10 @@
 
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/core/mode.h"
 
-struct gs_driver gs_driver;
+GSB_HOT struct gs_driver gs_driver;
 
 static struct gsb_elf driver_elf;
 

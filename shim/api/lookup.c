@@ -13,6 +13,7 @@
 #include "shim/api/tool.h"
 #include "shim/base/elf.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/core/epoch.h"
@@ -23,7 +24,7 @@
 #define TRAMPOLINES 1024 /* as many as doors.S makes */
 #define TRAMPOLINE_BYTES 16
 
-_Atomic uint64_t gs_lookup_unloads;
+GSB_HOT _Atomic uint64_t gs_lookup_unloads;
 
 /* Used by doors.S. */
 void *(*gs_lookup_real_dlsym)(void *, const char *);

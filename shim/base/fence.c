@@ -1,12 +1,14 @@
 /* See fence.h. */
 #include "shim/base/fence.h"
 
+#include "shim/base/hot.h"
+
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Atomic bool gsb_fence_lopsided;
+GSB_HOT _Atomic bool gsb_fence_lopsided;
 
 void gsb_fence_start(void)
 {

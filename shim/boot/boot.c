@@ -17,6 +17,7 @@
 #include "shim/api/runtime.h"
 #include "shim/base/err.h"
 #include "shim/base/fence.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -44,8 +45,8 @@
 #include "shim/watch/step.h"
 #include "shim/watch/wait.h"
 
-_Atomic int gs_mode_now = GS_MODE_DORMANT;
-bool gs_call_timed;
+GSB_HOT _Atomic int gs_mode_now = GS_MODE_DORMANT;
+GSB_HOT bool gs_call_timed;
 
 static struct gsb_lock boot_lock = GSB_LOCK_INIT(BOOT);
 static pid_t started_in; /* the process; a child that was made without fork() is told by its number alone */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shim/base/assert.h"
+#include "shim/base/hot.h"
 #include "shim/base/log.h"
 #include "shim/base/span.h"
 #include "shim/base/text.h"
@@ -61,7 +62,7 @@ static const struct conf_row conf_rows[] = {
 
 #define CONF_ROW_COUNT (sizeof(conf_rows) / sizeof(conf_rows[0]))
 
-struct gs_conf gs_conf;
+GSB_HOT struct gs_conf gs_conf;
 
 /* The next pair that is not empty, trimmed. A comma inside brackets does not end a pair: PyTorch writes lists so. */
 static bool pair_next(const char **at, struct gsb_span *ret_pair)

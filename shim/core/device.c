@@ -6,6 +6,7 @@
 #include "shim/api/driver.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/core/clock.h"
@@ -26,7 +27,7 @@ static struct {
 	_Atomic int state; /* 0 unknown, 1 ready, -1 unusable */
 } devices[GS_DEVICE_LIMIT];
 
-static _Atomic int device_count; /* ordinals of devices that are ready are below it */
+GSB_HOT static _Atomic int device_count; /* ordinals of devices that are ready are below it */
 
 static struct gs_context contexts[GS_CONTEXT_LIMIT];
 static unsigned context_count; /* slots ever used */
@@ -39,7 +40,7 @@ static _Thread_local struct {
 	struct gs_device *device; /* NULL: not asked yet */
 	uint64_t changes;
 } seen __attribute__((tls_model("initial-exec")));
-static _Atomic uint64_t context_changes = 1;
+GSB_HOT static _Atomic uint64_t context_changes = 1;
 
 static void contexts_changed(void)
 {

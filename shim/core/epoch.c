@@ -1,4 +1,6 @@
 /* See epoch.h. */
 #include "shim/core/epoch.h"
 
-_Atomic uint64_t gs_epoch_now = 1;
+#include "shim/base/hot.h"
+
+GSB_HOT _Atomic uint64_t gs_epoch_now = 1;

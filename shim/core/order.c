@@ -5,6 +5,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/base/assert.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -23,7 +24,7 @@ struct capture {
 static struct gsb_lock capture_lock = GSB_LOCK_INIT(LIVE);
 static struct gsb_slab capture_slab; /* guarded by capture_lock, as the list is */
 static struct capture *captures;       /* see capture_list */
-static _Atomic unsigned capture_count; /* of the list; written under the lock */
+GSB_HOT static _Atomic unsigned capture_count; /* of the list; written under the lock */
 static _Atomic bool capture_lost;      /* see gs_order_capture_lost */
 
 /* Who enters counts itself before it looks for captures and holds; who captures or holds does so before it looks for
@@ -34,8 +35,8 @@ static _Atomic unsigned memory_count; /* inside gs_order_memory_enter */
 static _Atomic unsigned hold_count;
 
 static _Atomic uint64_t to_host_noted, to_host_settled;
-static _Atomic bool blind;
-static _Atomic bool broken;
+GSB_HOT static _Atomic bool blind;
+GSB_HOT static _Atomic bool broken;
 
 static struct capture **capture_list(void)
 {

@@ -2,6 +2,7 @@
 #include "shim/core/purge.h"
 
 #include "shim/api/driver.h"
+#include "shim/base/hot.h"
 #include "shim/base/memory.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
@@ -23,7 +24,7 @@
 #define NS_PER_MS 1000000ull
 #define NEVER UINT64_MAX
 
-_Atomic uint64_t gs_purge_due_ticks;
+GSB_HOT _Atomic uint64_t gs_purge_due_ticks;
 
 static uint64_t interval_ticks(void)
 {

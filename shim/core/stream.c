@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/hot.h"
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
 #include "shim/core/order.h"
@@ -24,7 +25,7 @@ static _Thread_local struct {
 	uint64_t stream_ends;
 	uint64_t context_changes;
 } known[KNOWN_STREAMS] __attribute__((tls_model("initial-exec")));
-static _Atomic uint64_t stream_ends = 1;
+GSB_HOT static _Atomic uint64_t stream_ends = 1;
 
 static bool resolve_default(const struct gs_context *context, CUstream handle, struct gsa_stream *ret_stream)
 {

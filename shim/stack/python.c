@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/log.h"
 #include "shim/base/text.h"
 #include "shim/stack/intern.h"
@@ -25,8 +26,8 @@ enum python_state {
 	PYTHON_REFUSED
 };
 
-static _Atomic enum python_state python_state;
-static struct gs_python_layout python_layout; /* written while BUSY; constant from USED on */
+GSB_HOT static _Atomic enum python_state python_state;
+GSB_HOT static struct gs_python_layout python_layout; /* written while BUSY; constant from USED on */
 static char python_name[32];		      /* likewise; read from USED or REFUSED on */
 
 static const char *name_make(const char *how)

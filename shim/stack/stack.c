@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/os.h"
 #include "shim/stack/intern.h"
 #include "shim/stack/native.h"
@@ -52,8 +53,8 @@ struct site {
 	uint64_t call_site;
 };
 
-static unsigned stack_flags; /* fixed at init */
-static const struct gs_stack_origin *stack_origin; /* the same; NULL = none */
+GSB_HOT static unsigned stack_flags; /* fixed at init */
+GSB_HOT static const struct gs_stack_origin *stack_origin; /* the same; NULL = none */
 
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) threads; /* adding is under the STACK lock */

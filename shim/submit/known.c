@@ -1,4 +1,5 @@
-/* See known.h. Two places for each key: a new one takes the place that is out of date, or else the first. */
+/* See known.h. Two places for each key: a new one takes the place that is out of date, or else the first. A place names a slot;
+ * slots are used one after the other, so that the few that a program has lie side by side. */
 #include "shim/submit/known.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "shim/base/os.h"
 #include "shim/core/counter.h"
 
-#define SLOTS 2048u /* a power of two */
+#define PLACES 2048u /* a power of two */
 
 struct known_slot {
 	struct gs_known_key key;
@@ -14,7 +15,9 @@ struct known_slot {
 };
 
 struct gs_known_table {
-	struct known_slot slots[SLOTS];
+	uint16_t places[PLACES]; /* number of the slot; slot 0 is nobody's, and stays zero */
+	uint16_t count;
+	struct known_slot slots[PLACES + 1];
 };
 
 const struct gs_params gs_known_never, gs_known_plain;
@@ -37,7 +40,7 @@ uint64_t gs_known_hash(const void *bytes, uint64_t size_bytes)
 }
 
 /* Of what differs between launches of one program, without a chain of multiplications: a place is all that it gives. */
-static struct known_slot *first_of(struct gs_known_table *table, const struct gs_known_key *key)
+static uint16_t *first_of(struct gs_known_table *table, const struct gs_known_key *key)
 {
 	uint64_t place = (uint64_t)(uintptr_t)key->function * 0x9e3779b97f4a7c15u + key->detail * 0xbf58476d1ce4e5b9u +
 			 ((uint64_t)(uintptr_t)key->stream + key->kind + key->context_id) * 0x94d049bb133111ebu +
@@ -45,9 +48,9 @@ static struct known_slot *first_of(struct gs_known_table *table, const struct gs
 			 ((uint64_t)key->block[1] << 32 | key->block[0]) * 0xff51afd7ed558ccdu +
 			 ((uint64_t)key->shared_bytes << 32 ^ key->grid[2] ^ key->block[2] << 16) * 0xc4ceb9fe1a85ec53u;
 
-	return &table->slots[place >> 53];
+	return &table->places[place >> 53];
 }
-_Static_assert(SLOTS == 1u << (64 - 53), "a key has its place by its highest bits");
+_Static_assert(PLACES == 1u << (64 - 53), "a key has its place by its highest bits");
 
 static inline bool same(const struct gs_known_key *a, const struct gs_known_key *b)
 {
@@ -60,29 +63,33 @@ static inline bool same(const struct gs_known_key *a, const struct gs_known_key 
 }
 
 /* Its neighbour: the other place of the key. */
-static struct known_slot *other_of(struct gs_known_table *table, const struct known_slot *slot)
+static uint16_t *other_of(struct gs_known_table *table, const uint16_t *place)
 {
-	return &table->slots[(size_t)(slot - table->slots) ^ 1];
+	return &table->places[(size_t)(place - table->places) ^ 1];
 }
 
 const struct gs_params *gs_known_find(const struct gs_known_key *key)
 {
 	struct gs_known_table *table = gs_thread.counters != NULL ? gs_thread.counters->known : NULL;
-	struct known_slot *slot;
+	const struct known_slot *slot;
+	const uint16_t *place;
 
 	if (table == NULL)
 		return NULL;
-	slot = first_of(table, key);
+	place = first_of(table, key);
+	slot = &table->slots[*place];
 	if (same(&slot->key, key))
 		return slot->params;
-	slot = other_of(table, slot);
+	slot = &table->slots[*other_of(table, place)];
 	return same(&slot->key, key) ? slot->params : NULL;
 }
 
 void gs_known_add(const struct gs_known_key *key, const struct gs_params *params)
 {
 	struct gs_counter_block *block = gs_thread.counters;
-	struct known_slot *slot, *other;
+	struct gs_known_table *table;
+	struct known_slot *slot;
+	uint16_t *place, *other;
 
 	if (block == NULL)
 		return; /* it counts in the last resort, which several threads share */
@@ -90,10 +97,14 @@ void gs_known_add(const struct gs_known_key *key, const struct gs_params *params
 		block->known = gsb_os_pages_map(sizeof(struct gs_known_table));
 	if (block->known == NULL)
 		return;
-	slot = first_of(block->known, key);
-	other = other_of(block->known, slot);
-	if (slot->key.epoch == key->epoch && other->key.epoch != key->epoch)
-		slot = other;
+	table = block->known;
+	place = first_of(table, key);
+	other = other_of(table, place);
+	if (table->slots[*place].key.epoch == key->epoch && table->slots[*other].key.epoch != key->epoch)
+		place = other;
+	if (*place == 0)
+		*place = ++table->count;
+	slot = &table->slots[*place];
 	slot->key = *key;
 	slot->params = params;
 }

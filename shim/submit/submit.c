@@ -7,6 +7,7 @@
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
 #include "shim/base/processors.h"
@@ -39,12 +40,12 @@
 
 #define RECORD_DROP GS_SUBMIT_KIND_COUNT /* a kind of record: all graphs end */
 
-_Atomic bool gs_submit_on, gs_submit_started;
-_Atomic int gs_submit_failed;
+GSB_HOT _Atomic bool gs_submit_on, gs_submit_started;
+GSB_HOT _Atomic int gs_submit_failed;
 
 static struct gsg_queue queue;
-static bool graphs; /* launches go by way of graph.h: constant once the queue has started */
-static _Atomic uint64_t changes; /* of what launches depend on, beside the epoch */
+GSB_HOT static bool graphs; /* launches go by way of graph.h: constant once the queue has started */
+GSB_HOT static _Atomic uint64_t changes; /* of what launches depend on, beside the epoch */
 
 /* --- on and off ---------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "allocator/addr_map.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/text.h"
@@ -54,7 +55,7 @@ struct candidates {
 	struct candidate list[CANDIDATES];
 };
 
-bool gs_hazards;
+GSB_HOT bool gs_hazards;
 static bool sampled;
 
 static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);

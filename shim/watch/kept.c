@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
@@ -23,7 +24,7 @@
 #define PATH_BYTES 2400
 #define HOST_DEVICE 255
 
-bool gs_kept_on;
+GSB_HOT bool gs_kept_on;
 
 static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 static struct gs_ring_header *header; /* fixed at start, as are the next three and the path */

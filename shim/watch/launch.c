@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/hot.h"
 #include "shim/base/os.h"
 #include "shim/base/text.h"
 #include "shim/core/device.h"
@@ -58,22 +59,24 @@ struct known_stream {
 };
 
 struct gs_launch_log {
-	uint64_t capacity; /* a power of two; fixed */
-	uint32_t thread;   /* whose streams are known */
-	struct known_stream streams[STREAMS];
-	struct gs_hazard_work work;
-	struct gs_finder finder;
-	uint64_t newest_key;   /* of the launch before, and waits of the thread by then */
-	uint64_t newest_waits;
+	uint64_t capacity;	  /* a power of two; fixed */
+	_Atomic uint64_t end;	  /* entries ever written */
 	struct site *newest_site; /* NULL: none yet */
-	struct site sites[SITES];
-	_Atomic uint64_t end; /* entries ever written */
+	uint64_t newest_key;	  /* of the launch before, and waits of the thread by then */
+	uint64_t newest_waits;
+	uint32_t thread; /* whose streams are known */
+	uint16_t site_count;
+	struct known_stream streams[STREAMS];
+	struct gs_finder finder;
+	uint16_t places[SITES];	      /* of sites, by key: numbers; 0: there is none */
+	struct site sites[SITES + 1]; /* used one after the other: the few that a program has lie side by side */
+	struct gs_hazard_work work;
 	struct entry entries[];
 };
 
-static uint64_t log_capacity; /* fixed at init, as is the next */
-static bool launches_block;   /* CUDA_LAUNCH_BLOCKING: a launch returns when it is done, with its own error */
-static _Atomic uint64_t code_changes = 1;
+GSB_HOT static uint64_t log_capacity; /* fixed at init, as is the next */
+GSB_HOT static bool launches_block;   /* CUDA_LAUNCH_BLOCKING: a launch returns when it is done, with its own error */
+GSB_HOT static _Atomic uint64_t code_changes = 1;
 
 void gs_launch_init(uint64_t capacity)
 {
@@ -275,13 +278,18 @@ static struct site *site_find(struct gs_launch_log *log, const struct gs_call *c
 	const void *caller = gs_thread.caller != NULL ? gs_thread.caller : call->caller;
 	uint64_t key = gs_stack_key(caller, &key);
 	struct site *site;
+	uint16_t *place;
 
 	key = (key ^ (uint64_t)(uintptr_t)function * 0xff51afd7ed558ccdu) +
 	      atomic_load_explicit(&code_changes, memory_order_relaxed) * 0xc4ceb9fe1a85ec53u + call->fn;
 	key = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
-	site = &log->sites[key >> 53];
+	place = &log->places[key >> 53];
+	site = &log->sites[*place];
 	if (__builtin_expect(site->key == key, 1))
 		return site;
+	if (*place == 0)
+		*place = ++log->site_count;
+	site = &log->sites[*place];
 	site->key = 0;
 	site->name = function != NULL ? kernel_name(function) : gs_string_intern(gs_fn_info[call->fn].symbol);
 	site->stack = gs_stack_capture(caller);

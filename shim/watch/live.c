@@ -8,6 +8,7 @@
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/os.h"
 #include "shim/base/slab.h"
@@ -24,13 +25,13 @@ struct node {
 	struct gs_live entry;
 };
 
-static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
+_Alignas(64) GSB_BUSY static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 
 /* Guarded by lock. */
-static struct gsb_slab nodes;
-static struct node **buckets;
-static size_t bucket_count; /* power of two, 0 before the first entry */
-static size_t entry_count;
+GSB_BUSY static struct gsb_slab nodes;
+GSB_BUSY static struct node **buckets;
+GSB_BUSY static size_t bucket_count; /* power of two, 0 before the first entry */
+GSB_BUSY static size_t entry_count;
 static uint64_t dropped;
 static struct gs_live_total totals[GS_LIVE_CLASS_COUNT][DEVICE_COUNT];
 

@@ -7,6 +7,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/base/assert.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
@@ -56,7 +57,7 @@ static struct context contexts[CONTEXTS];
 static unsigned next_context;
 
 struct gs_submitted gs_submitted[GS_PROVEN_STREAMS + 1];
-_Atomic unsigned gs_proven_blocking;
+GSB_HOT _Atomic unsigned gs_proven_blocking;
 
 #define LOOKS 64u /* streams of which the work of a context is looked for; with more, some is taken to be pending */
 

@@ -12,6 +12,7 @@
 #include "report/ring_file.h"
 #include "shim/base/err.h"
 #include "shim/base/fault.h"
+#include "shim/base/hot.h"
 #include "shim/base/os.h"
 #include "shim/core/counter.h"
 
@@ -26,7 +27,7 @@
 
 _Static_assert(sizeof(struct gs_event) == EVENT_WORDS * sizeof(uint64_t), "an event fills its slot");
 
-static struct {
+GSB_BUSY static struct {
 	struct gs_ring_slot *slots; /* fixed at init */
 	uint64_t capacity;  /* power of two, or 0: no history; fixed at init */
 	unsigned run_most;  /* fixed at init */

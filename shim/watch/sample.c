@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shim/api/driver.h"
+#include "shim/base/hot.h"
 #include "shim/core/clock.h"
 #include "shim/core/order.h"
 
@@ -38,7 +39,7 @@ struct gs_sample_pair {
 	bool idle;		   /* the device had nothing else to do before the kernel */
 };
 
-_Atomic uint64_t gs_sample_due = NEVER;
+GSB_HOT _Atomic uint64_t gs_sample_due = NEVER;
 
 static double share; /* of the host's time; fixed at init */
 static _Atomic bool stopped, blocking_streams;

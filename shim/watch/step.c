@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shim/base/assert.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/core/counter.h"
 #include "shim/stack/stack.h"
@@ -48,7 +49,7 @@ static uint64_t last_wall;
 static _Atomic uint32_t leader; /* thread id; 0 = none */
 static _Atomic uint64_t leader_due; /* ticks; from then on the leader counts as silent */
 
-_Atomic bool gs_steps_marked;
+GSB_HOT _Atomic bool gs_steps_marked;
 
 static const bool is_ticks[] = {
 #define COUNT 0

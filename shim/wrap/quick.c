@@ -11,6 +11,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
@@ -35,7 +36,7 @@ struct route {
 };
 
 static _Thread_local struct route routes[ROUTES] __attribute__((tls_model("initial-exec")));
-static _Atomic bool stopped;
+GSB_HOT static _Atomic bool stopped;
 
 /* The device of the thread: what a runtime said last, and in which context. */
 static _Thread_local struct {
