@@ -345,7 +345,10 @@ static void wait_for_room(struct gsg_queue *queue, uint64_t end)
 {
 	uint64_t target = end - queue->options.ring_bytes, start_ns;
 
-	if (end <= queue->options.ring_bytes || !is_behind(queue, target))
+	if (end <= queue->options.ring_bytes || target <= queue->head_seen)
+		return;
+	queue->head_seen = atomic_load(&queue->head);
+	if (target <= queue->head_seen)
 		return;
 	atomic_fetch_add_explicit(&queue->stats.full, 1, memory_order_relaxed);
 	want(queue, target);

@@ -71,7 +71,8 @@ struct gsg_queue {
 	unsigned char *ring;
 	struct gsg_queue_options options;
 	struct gsb_lock lock; /* of those who put */
-	uint64_t put_bytes;   /* of the record between begin and end; under the lock */
+	uint64_t put_bytes;   /* of the record between begin and end; under the lock, as is the next */
+	uint64_t head_seen;   /* the head was there at least: the thread writes it all the time, so it is read seldom */
 	bool closed;	      /* likewise */
 	struct gsg_queue_stats stats;
 

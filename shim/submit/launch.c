@@ -190,7 +190,7 @@ bool gs_submit_put(const struct gs_call *call, struct gs_submit_launch *launch)
 	ready = gs_put_ready();
 	if (ready && !gs_put_wants(call))
 		return gs_put_not(GS_SUBMIT_FOR_RESTS);
-	if (!ready || !gs_put_sees_all() || !key_of(launch, &context, &key) || (params = gs_known_find(&key)) == NULL) {
+	if (!ready || !gs_put_sees_all(call) || !key_of(launch, &context, &key) || (params = gs_known_find(&key)) == NULL) {
 		launch->unknown = true;
 		return gs_put_not(gs_submit_failed != 0 ? GS_SUBMIT_FOR_ENDED : GS_SUBMIT_FOR_UNKNOWN);
 	}

@@ -20,9 +20,8 @@ enum gs_submit_reason gs_put_may(const struct gs_call *call, CUstream stream);
 /* There is a queue, and nothing that was put off has failed. */
 bool gs_put_ready(void);
 
-/* No object that was loaded while nothing was queued calls driver functions that the shim does not know (H17). Asks the loader:
- * last before something is put. */
-bool gs_put_sees_all(void);
+/* No object calls driver functions that the shim does not know (H17). Asks the loader, unless it has just done so. */
+bool gs_put_sees_all(const struct gs_call *call);
 
 /* Makes the queue. False: there is none, or not yet. */
 bool gs_put_start(void);

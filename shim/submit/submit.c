@@ -37,6 +37,7 @@
 #define PATIENCE 8u
 #define PATIENCE_GRAPHS 64u /* to find out what repeats */
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
+#define LOAD_NS 2000u		 /* in which no object is loaded and called: the system has to map it */
 
 #define RECORD_DROP GS_SUBMIT_KIND_COUNT /* a kind of record: all graphs end */
 
@@ -46,6 +47,8 @@ GSB_HOT _Atomic int gs_submit_failed;
 static struct gsg_queue queue;
 GSB_HOT static bool graphs; /* launches go by way of graph.h: constant once the queue has started */
 GSB_HOT static _Atomic uint64_t changes; /* of what launches depend on, beside the epoch */
+GSB_HOT static uint64_t load_ticks;	 /* constant once the queue has started; 0 = not known */
+static _Thread_local uint64_t looked_ticks __attribute__((tls_model("initial-exec")));
 
 /* --- on and off ---------------------------------------------------------------------------------------------------- */
 
@@ -284,7 +287,7 @@ static uint64_t ticks_of(uint64_t ns)
 	return sample_ns != 0 ? ns * SAMPLE_TICKS / sample_ns : 0;
 }
 
-/* Objects may have been loaded while nothing was queued. */
+/* Objects may have been loaded. */
 static bool all_pass(void)
 {
 	const char *name = gs_import_unlisted();
@@ -313,6 +316,7 @@ bool gs_put_start(void)
 		return false;
 	options.spin_ns = gsb_processors() >= SPIN_PROCESSORS ? SPIN_NS : SPIN_SHORT_NS;
 	options.pause_ticks = ticks_of(options.spin_ns);
+	load_ticks = ticks_of(LOAD_NS);
 	options.late_ticks = ticks_of(gs_conf.submit_deadline_us * 1000);
 	options.settle = gs_graph_settle;
 	options.hold_ns = HOLD_NS;
@@ -347,9 +351,14 @@ bool gs_put_ready(void)
 	return atomic_load(&gs_submit_started) && atomic_load(&gs_submit_failed) == 0;
 }
 
-bool gs_put_sees_all(void)
+bool gs_put_sees_all(const struct gs_call *call)
 {
-	return !gsg_queue_empty(&queue) || all_pass();
+	uint64_t now_ticks = gs_call_moment(call);
+
+	if (now_ticks - looked_ticks < load_ticks)
+		return true;
+	looked_ticks = now_ticks;
+	return all_pass();
 }
 
 bool gs_put_wants(const struct gs_call *call)

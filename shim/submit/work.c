@@ -106,7 +106,7 @@ bool gs_submit_work_put(const struct gs_call *call, const struct gs_submit_work 
 
 	if (reason != GS_SUBMIT_MAY)
 		return gs_put_not(reason);
-	if (!gs_put_ready() || !gs_put_sees_all() || !key_of(work, &context, &key) || gs_known_find(&key) == NULL)
+	if (!gs_put_ready() || !gs_put_sees_all(call) || !key_of(work, &context, &key) || gs_known_find(&key) == NULL)
 		return gs_put_not(gs_submit_failed != 0	       ? GS_SUBMIT_FOR_ENDED
 				  : has_event(work) && gs_submit_event_serial(work->event) == 0 ? GS_SUBMIT_FOR_EVENT
 												: GS_SUBMIT_FOR_UNKNOWN);
