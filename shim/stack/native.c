@@ -136,15 +136,28 @@ static size_t walk_by_library(uint64_t addresses[GS_NATIVE_FRAMES_MAX])
 	return kept;
 }
 
-size_t gs_native_walk(struct gs_unwind *unwind, uint64_t addresses[GS_NATIVE_FRAMES_MAX])
+bool gs_native_enter(struct gs_unwind *unwind, struct gs_place *ret_place)
 {
-	size_t count;
+	if (!ready())
+		return false;
+	gs_unwind_begin(unwind);
+	return gs_unwind_enter(unwind, own.start, own.end, ret_place);
+}
+
+size_t gs_native_walk(struct gs_unwind *unwind, const struct gs_place *place, struct gs_trail *trail,
+		      uint64_t addresses[GS_NATIVE_FRAMES_MAX])
+{
+	size_t count = 0;
 
 	if (!ready())
 		return 0;
-	gs_unwind_begin(unwind);
-	count = gs_unwind_walk(unwind, own.start, own.end, addresses, GS_NATIVE_FRAMES_MAX);
-	return count != 0 ? count : walk_by_library(addresses);
+	if (place != NULL)
+		count = gs_unwind_walk(unwind, place, trail, addresses, GS_NATIVE_FRAMES_MAX);
+	if (count != 0)
+		return count;
+	if (trail != NULL)
+		gs_trail_spoil(trail);
+	return walk_by_library(addresses);
 }
 
 const char *gs_native_name(void)

@@ -44,6 +44,7 @@ struct thread {
 	struct native_found native[NATIVE_FOUND_COUNT];
 	struct gs_unwind unwind;
 	struct gs_python_last python;
+	struct gs_trails trails;
 };
 
 /* Where the native frames below a Python stack lead: the key of `native frames on first sight only`. */
@@ -164,19 +165,13 @@ static uint32_t native_intern(struct thread *thread, uint32_t base, const uint64
 	return node;
 }
 
-static uint32_t native_capture(struct thread *thread, const struct gs_python_layout *layout, uint32_t base,
-			       bool *ret_cut)
+/* Where the frames lead. */
+static uint32_t native_find(struct thread *thread, uint32_t base, const uint64_t *frames, size_t count, bool *ret_cut)
 {
-	uint64_t frames[GS_NATIVE_FRAMES_MAX], key;
-	size_t count = gs_native_walk(&thread->unwind, frames);
-	struct native_found *first, *second;
+	uint64_t key = native_key(base, thread->unwind.generation, frames, count);
+	struct native_found *first = &thread->native[key % NATIVE_FOUND_COUNT];
+	struct native_found *second = &thread->native[key % NATIVE_FOUND_COUNT ^ 1];
 
-	count_up(&thread->native_walks);
-	if (base != 0)
-		count = inside_python(layout, frames, count);
-	key = native_key(base, thread->unwind.generation, frames, count);
-	first = &thread->native[key % NATIVE_FOUND_COUNT];
-	second = &thread->native[key % NATIVE_FOUND_COUNT ^ 1];
 	if (first->key == key)
 		return first->node;
 	if (second->key == key)
@@ -186,6 +181,30 @@ static uint32_t native_capture(struct thread *thread, const struct gs_python_lay
 	first->node = native_intern(thread, base, frames, count, ret_cut);
 	first->key = *ret_cut ? 0 : key;
 	return first->node;
+}
+
+static uint32_t native_capture(struct thread *thread, const struct gs_python_layout *layout, uint32_t base,
+			       bool *ret_cut)
+{
+	uint64_t frames[GS_NATIVE_FRAMES_MAX];
+	struct gs_trail *trail = NULL;
+	struct gs_place place;
+	uint32_t node;
+	size_t count;
+
+	count_up(&thread->native_walks);
+	if (gs_native_enter(&thread->unwind, &place)) {
+		trail = gs_trail_of(&thread->trails, base, &place);
+		if (gs_trail_holds(trail, base, thread->unwind.generation, &place, thread->unwind.high))
+			return trail->node;
+	}
+	count = gs_native_walk(&thread->unwind, trail != NULL ? &place : NULL, trail, frames);
+	if (base != 0)
+		count = inside_python(layout, frames, count);
+	node = native_find(thread, base, frames, count, ret_cut);
+	if (trail != NULL && !*ret_cut)
+		gs_trail_keep(trail, base, node);
+	return node;
 }
 
 static bool site_same(const void *item, const void *key)

@@ -9,15 +9,13 @@
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 #include "shim/stack/module.h"
+#include "shim/stack/others.h"
 
 /* Modules also go by ways that we do not see: now and then it is looked whether some have. */
 #define LOOK_WALKS 256u
 
 /* Where a stack may reach below the lowest place known of it: more, and it is another one. */
 #define GAP_BYTES (64u << 10)
-
-/* Neither sanitizer has a say in what lies between the variables of others. */
-#define OTHERS_FRAMES __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
 void gs_unwind_begin(struct gs_unwind *unwind)
 {
@@ -74,7 +72,7 @@ static void stack_enter(struct gs_unwind *unwind, uint64_t sp)
 }
 
 /* The word at an address of the stack that is not below sp. */
-static inline OTHERS_FRAMES bool word_at(struct gs_unwind *unwind, uint64_t sp, uint64_t address, uint64_t *ret_word)
+static inline GS_OTHERS_FRAMES bool word_at(struct gs_unwind *unwind, uint64_t sp, uint64_t address, uint64_t *ret_word)
 {
 	if (__builtin_expect(address < sp || address % sizeof(uint64_t) != 0, 0))
 		return false;
@@ -87,51 +85,81 @@ static inline OTHERS_FRAMES bool word_at(struct gs_unwind *unwind, uint64_t sp, 
 	return true;
 }
 
-OTHERS_FRAMES size_t gs_unwind_walk(struct gs_unwind *unwind, uint64_t own_start, uint64_t own_end,
-				    uint64_t *addresses, size_t capacity)
+GS_OTHERS_FRAMES bool gs_unwind_enter(struct gs_unwind *unwind, uint64_t own_start, uint64_t own_end, struct gs_place *ret_place)
 {
-	uint64_t bp = (uint64_t)(uintptr_t)__builtin_frame_address(0), sp = bp, end, address;
-	size_t count = 0;
+	uint64_t bp = (uint64_t)(uintptr_t)__builtin_frame_address(0), sp = bp, address;
 
 	stack_enter(unwind, sp);
 	do {
 		if (!word_at(unwind, sp, bp + 8, &address))
-			return 0;
+			return false;
 		sp = bp + 16;
 		bp = *(const uint64_t *)(uintptr_t)bp;
 	} while (address - own_start < own_end - own_start);
-	while (address != 0) {
-		const struct gs_address *known = gs_unwind_look_up(unwind, address);
-		struct gs_cfi cfi;
-		bool read = true;
+	*ret_place = (struct gs_place){.address = address, .sp = sp, .bp = bp};
+	return true;
+}
+
+static inline void noted(struct gs_trail *trail, uint64_t address, uint64_t word)
+{
+	if (trail != NULL)
+		gs_trail_note(trail, address, word);
+}
+
+/* From a frame to the one that called it: false where that cannot be told. */
+static GS_OTHERS_FRAMES bool step(struct gs_unwind *unwind, struct gs_place *place, const struct gs_cfi *cfi, struct gs_trail *trail)
+{
+	uint64_t end, at;
+
+	switch (cfi->end) {
+	case GS_CFI_SP:
+		end = place->sp + (uint64_t)(int64_t)cfi->offset;
+		break;
+	case GS_CFI_BP:
+		end = place->bp + (uint64_t)(int64_t)cfi->offset;
+		break;
+	case GS_CFI_AT_BP:
+		at = place->bp + (uint64_t)(int64_t)cfi->offset;
+		if (!word_at(unwind, place->sp, at, &end))
+			return false;
+		noted(trail, at, end);
+		break;
+	default:
+		return false;
+	}
+	if (end <= place->sp || !word_at(unwind, place->sp, end - 8, &place->address))
+		return false;
+	noted(trail, end - 8, place->address);
+	if (cfi->bp != GS_CFI_KEPT) {
+		at = (cfi->bp == GS_CFI_BELOW_END ? end : place->bp) + (uint64_t)(int64_t)cfi->bp_offset;
+		if (!word_at(unwind, place->sp, at, &place->bp))
+			return false;
+		noted(trail, at, place->bp);
+	}
+	place->sp = end;
+	return true;
+}
+
+GS_OTHERS_FRAMES size_t gs_unwind_walk(struct gs_unwind *unwind, const struct gs_place *place, struct gs_trail *trail,
+				       uint64_t *addresses, size_t capacity)
+{
+	struct gs_place now = *place;
+	size_t count = 0;
+
+	if (trail != NULL)
+		gs_trail_begin(trail, place, unwind->generation);
+	while (now.address != 0) {
+		const struct gs_address *known = gs_unwind_look_up(unwind, now.address);
 
 		if (known == NULL)
 			return 0;
-		addresses[count++] = address;
-		cfi = known->cfi;
-		if (cfi.end == GS_CFI_OUTERMOST || count == capacity)
+		if (trail != NULL && known == &unwind->other)
+			gs_trail_spoil(trail);
+		addresses[count++] = now.address;
+		if (known->cfi.end == GS_CFI_OUTERMOST || count == capacity)
 			return count;
-		switch (cfi.end) {
-		case GS_CFI_SP:
-			end = sp + (uint64_t)(int64_t)cfi.offset;
-			break;
-		case GS_CFI_BP:
-			end = bp + (uint64_t)(int64_t)cfi.offset;
-			break;
-		case GS_CFI_AT_BP:
-			read = word_at(unwind, sp, bp + (uint64_t)(int64_t)cfi.offset, &end);
-			break;
-		default:
+		if (!step(unwind, &now, &known->cfi, trail))
 			return 0;
-		}
-		if (!read || end <= sp || !word_at(unwind, sp, end - 8, &address))
-			return 0;
-		if (cfi.bp != GS_CFI_KEPT)
-			read = word_at(unwind, sp,
-				       (cfi.bp == GS_CFI_BELOW_END ? end : bp) + (uint64_t)(int64_t)cfi.bp_offset, &bp);
-		if (!read)
-			return 0;
-		sp = end;
 	}
 	return count;
 }

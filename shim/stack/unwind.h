@@ -7,10 +7,12 @@
 #ifndef GS_STACK_UNWIND_H
 #define GS_STACK_UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shim/stack/address.h"
+#include "shim/stack/trail.h"
 
 #define GS_UNWIND_KNOWN 1024u /* addresses that a thread finds at once; a power of two */
 
@@ -30,9 +32,12 @@ void gs_unwind_begin(struct gs_unwind *unwind);
 /* What is known of the address; until the next call. NULL: no more can be remembered. */
 const struct gs_address *gs_unwind_look_up(struct gs_unwind *unwind, uint64_t address);
 
-/* Return addresses outside own_start..own_end, innermost first; those inside of the first one are left out. Returns how
- * many, 0: it gave up. */
-size_t gs_unwind_walk(struct gs_unwind *unwind, uint64_t own_start, uint64_t own_end, uint64_t *addresses,
+/* The innermost place outside own_start..own_end that the caller was called from. False: it gave up. */
+bool gs_unwind_enter(struct gs_unwind *unwind, uint64_t own_start, uint64_t own_end, struct gs_place *ret_place);
+
+/* Return addresses from there on, innermost first. Returns how many, 0: it gave up. What was read goes into the trail, if that is not
+ * NULL; it ends where not all that the walk depends on can be told. */
+size_t gs_unwind_walk(struct gs_unwind *unwind, const struct gs_place *place, struct gs_trail *trail, uint64_t *addresses,
 		      size_t capacity);
 
 #endif

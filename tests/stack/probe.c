@@ -2,7 +2,10 @@
 #include "tests/stack/probe.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "shim/base/elf.h"
 #include "shim/base/fault.h"
@@ -12,6 +15,7 @@
 #include "shim/torch/forward.h"
 
 #define DEPTH_MAX 1400
+#define WALK_MAX 128
 
 #define PROBE_EXPORT __attribute__((visibility("default")))
 
@@ -81,16 +85,55 @@ PROBE_EXPORT long probe_capture_in_thread(char *text, size_t capacity)
 	return request.length;
 }
 
+/* Of one thread: by trail what its walk gave. */
+struct walker {
+	struct gs_unwind unwind;
+	struct gs_trails trails;
+	struct walk {
+		size_t count;
+		uint64_t addresses[WALK_MAX];
+	} walks[GS_TRAILS];
+};
+
+static _Atomic unsigned trails_held;
+
 PROBE_EXPORT size_t probe_walk(uint64_t *addresses, size_t capacity)
 {
-	static _Thread_local struct gs_unwind *unwind;
+	static _Thread_local struct walker *walker;
+	struct gs_trail *trail;
+	struct gs_place place;
 	struct gsb_elf own;
+	struct walk *walk;
+	bool holds;
 
-	if (unwind == NULL)
-		unwind = gsb_os_pages_map(sizeof(*unwind));
+	if (walker == NULL)
+		walker = gsb_os_pages_map(sizeof(*walker));
 	gsb_elf_at((const void *)probe_walk, &own);
-	gs_unwind_begin(unwind);
-	return gs_unwind_walk(unwind, own.start, own.end, addresses, capacity);
+	gs_unwind_begin(&walker->unwind);
+	if (!gs_unwind_enter(&walker->unwind, own.start, own.end, &place))
+		return 0;
+	trail = gs_trail_of(&walker->trails, 0, &place);
+	holds = gs_trail_holds(trail, 0, walker->unwind.generation, &place, walker->unwind.high);
+	walk = &walker->walks[trail - walker->trails.each];
+	if (holds) {
+		struct walk again = {.count = gs_unwind_walk(&walker->unwind, &place, NULL, again.addresses, WALK_MAX)};
+
+		if (again.count != walk->count ||
+		    memcmp(again.addresses, walk->addresses, walk->count * sizeof(walk->addresses[0])) != 0)
+			abort();
+		trails_held++;
+	} else {
+		walk->count = gs_unwind_walk(&walker->unwind, &place, trail, walk->addresses, WALK_MAX);
+		if (walk->count != 0)
+			gs_trail_keep(trail, 0, 0);
+	}
+	memcpy(addresses, walk->addresses, (walk->count < capacity ? walk->count : capacity) * sizeof(*addresses));
+	return walk->count;
+}
+
+PROBE_EXPORT unsigned probe_trails_held(void)
+{
+	return trails_held;
 }
 
 PROBE_EXPORT void probe_counters(char *text, size_t capacity)

@@ -17,8 +17,10 @@ long probe_capture(char *text, size_t capacity, uintptr_t call_site);
 long probe_capture_in_thread(char *text, size_t capacity);
 
 /* The caller's return addresses by our own walk alone, innermost first: where in the caller it was called from, then the
- * frames above. Returns how many; 0: it gave up. */
+ * frames above. Returns how many, 128 at most; 0: it gave up. Where the trail of an earlier walk holds the same is walked all the same,
+ * and the process aborts unless both lead to the same. How often that was so. */
 size_t probe_walk(uint64_t *addresses, size_t capacity);
+unsigned probe_trails_held(void);
 
 /* "captures native_walks cut|python|native". */
 void probe_counters(char *text, size_t capacity);

@@ -149,6 +149,48 @@ static void test_shapes(void **state)
 	assert_int_equal(walked, FRAMES_MAX);
 	assert_int_equal(given_up, 0);
 	assert_true(walks > 80);
+	assert_true(probe_trails_held() > 30);
+}
+
+/* The same place with the stack pointer and the frame pointer where they were, below other callers: what the trail holds for is told by
+ * what lies above alone. */
+static NOINLINE void aligned_below(void (*then)(void))
+{
+	volatile __attribute__((aligned(4096))) char room[4096];
+
+	room[0] = 1;
+	then();
+	room[1] = room[0];
+	NO_TAIL_CALL();
+}
+
+static NOINLINE void one_caller(void (*then)(void))
+{
+	aligned_below(then);
+	NO_TAIL_CALL();
+}
+
+static NOINLINE void another_caller(void (*then)(void))
+{
+	volatile char room[64];
+
+	room[0] = 1;
+	aligned_below(then);
+	room[1] = room[0];
+	NO_TAIL_CALL();
+}
+
+static void test_other_callers(void **state)
+{
+	void (*const callers[])(void (*)(void)) = {one_caller, one_caller, another_caller, aligned_below};
+	unsigned held = probe_trails_held();
+
+	(void)state;
+	begin();
+	for (unsigned call = 0; call < 40; call++)
+		callers[call % 4](compare);
+	assert_int_equal(walks, 40);
+	assert_true(probe_trails_held() >= held + 10);
 }
 
 static void *thread_main(void *argument)
@@ -333,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes), cmocka_unit_test(test_thread_ends), cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_coroutines), cmocka_unit_test(test_jumps), cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_other_callers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
