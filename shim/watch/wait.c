@@ -35,7 +35,8 @@ struct row {
 	struct gs_sum calls[2], ticks[2], size_bytes[2]; /* 1: of calls that found nothing to wait for */
 	struct gs_sum apart, drained, followed;
 	_Atomic uint64_t first_launch, last_launch, seen_launches, longest_ticks, idle_ticks, timed;
-	_Atomic uint64_t octave, octave_first, octave_before; /* launches and calls when it began; calls in the one before */
+	_Atomic uint64_t octave;		      /* launches when it began; 0: octaves are not asked for here */
+	_Atomic uint64_t octave_first, octave_before; /* calls when it began, and calls in the one before */
 };
 
 _Atomic uint64_t gs_wait_launches;
@@ -81,6 +82,12 @@ static uint64_t calls_of(const struct row *row)
 	return gs_sum_read(&row->calls[0]) + gs_sum_read(&row->calls[1]);
 }
 
+/* Threads may disagree on what comes first. */
+static uint64_t beyond(uint64_t calls, uint64_t first)
+{
+	return calls > first ? calls - first : 0;
+}
+
 /* An octave begins with the first call that finds twice the launches of the one before. */
 static void row_add_octave(struct row *row, uint64_t launches, uint64_t calls)
 {
@@ -89,7 +96,7 @@ static void row_add_octave(struct row *row, uint64_t launches, uint64_t calls)
 
 	if (launches < 2 * octave)
 		return;
-	atomic_store_explicit(&row->octave_before, launches < 4 * octave ? calls - first : 0, memory_order_relaxed);
+	atomic_store_explicit(&row->octave_before, launches < 4 * octave ? beyond(calls, first) : 0, memory_order_relaxed);
 	atomic_store_explicit(&row->octave_first, calls, memory_order_relaxed);
 	atomic_store_explicit(&row->octave, launches + 1, memory_order_relaxed);
 }
@@ -144,6 +151,17 @@ static void row_waited(struct row *row, uint32_t context, uint64_t end_ticks)
 	gs_gap_begin(context, end_ticks, &row->idle_ticks);
 }
 
+/* In this octave and the one before. */
+static uint64_t late_of(const struct row *row, uint64_t calls)
+{
+	uint64_t first = atomic_load_explicit(&row->octave_first, memory_order_relaxed);
+	uint64_t late = atomic_load_explicit(&row->octave_before, memory_order_relaxed) + beyond(calls, first);
+
+	if (atomic_load_explicit(&row->octave, memory_order_relaxed) == 0)
+		return 0;
+	return late < calls ? late : calls;
+}
+
 size_t gs_wait_count(void)
 {
 	return gs_table_count(&rows);
@@ -152,7 +170,6 @@ size_t gs_wait_count(void)
 void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 {
 	const struct row *row = gs_table_at(&rows, (uint32_t)index);
-	uint64_t octave_first = atomic_load_explicit(&row->octave_first, memory_order_relaxed);
 	uint64_t calls[2], ticks[2], size_bytes[2];
 
 	for (unsigned clear = 0; clear < 2; clear++) {
@@ -179,8 +196,7 @@ void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 		.drained = gs_sum_read(&row->drained),
 		.followed = gs_sum_read(&row->followed),
 		.timed = atomic_load_explicit(&row->timed, memory_order_relaxed),
-		.late = atomic_load_explicit(&row->octave_before, memory_order_relaxed) +
-			(calls[0] + calls[1] > octave_first ? calls[0] + calls[1] - octave_first : 0),
+		.late = late_of(row, calls[0] + calls[1]),
 		.idle_ns = gs_ticks_to_ns(atomic_load_explicit(&row->idle_ticks, memory_order_relaxed)),
 	};
 }

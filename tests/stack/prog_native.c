@@ -149,6 +149,66 @@ static void test_frames(void **state)
 	assert_string_not_equal(first, text);
 }
 
+/* Ways through two functions, one bit a turn: more of them than a thread finds at once. */
+enum { TURNS = 12, WAYS = 1 << TURNS, WAYS_AT_ONCE = 1500 };
+
+static volatile unsigned turned; /* so that no call is the last thing that a function does */
+static unsigned long long sites[2];
+
+static NOINLINE void go(unsigned way, unsigned turns);
+
+static NOINLINE void left(unsigned way, unsigned turns)
+{
+	go(way, turns);
+	turned += 1;
+}
+
+static NOINLINE void right(unsigned way, unsigned turns)
+{
+	go(way, turns);
+	turned += 2;
+}
+
+static NOINLINE void go(unsigned way, unsigned turns)
+{
+	if (turns == 0)
+		assert_true(probe_capture(text, sizeof(text), 0) > 0);
+	else if ((way & 1) == 0)
+		left(way >> 1, turns - 1);
+	else
+		right(way >> 1, turns - 1);
+	turned += 3;
+}
+
+/* Every other frame is a turn; the last one lies innermost. */
+static void way_check(unsigned way)
+{
+	struct seen seen;
+
+	go(way, TURNS);
+	seen_parse(&seen, text);
+	assert_true(seen.count > 2 * TURNS);
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		assert_int_equal(seen.frames[2 * (TURNS - turn) - 1].offset, sites[way >> turn & 1]);
+}
+
+static void test_many(void **state)
+{
+	(void)state;
+	for (unsigned way = 0; way < 2; way++) {
+		struct seen seen;
+
+		go(way, 1);
+		seen_parse(&seen, text);
+		sites[way] = seen.frames[1].offset;
+	}
+	assert_int_not_equal(sites[0], sites[1]);
+	for (unsigned begin = 0; begin < WAYS; begin += WAYS_AT_ONCE)
+		for (unsigned again = 0; again < 3; again++)
+			for (unsigned way = begin; way < begin + WAYS_AT_ONCE && way < WAYS; way++)
+				way_check(way);
+}
+
 static void *thread_main(void *argument)
 {
 	char *own = malloc(TEXT_BYTES), *one = malloc(TEXT_BYTES);
@@ -260,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_undisturbed),
 	    cmocka_unit_test(test_frames),
+	    cmocka_unit_test(test_many),
 	    cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_takeover),
 	};

@@ -13,14 +13,17 @@
 #include "shim/submit/make.h"
 #include "tests/lib/gsg_fake.h"
 
-enum { PERIOD = 5, LAUNCHES = 1000, AFTER = 7 };
+enum { PERIOD = 5, LAUNCHES = 1000, AFTER = 7, SAME = 60 };
+
+/* Every other one is a kernel for all contexts, which launches take and nodes do not. */
+#define FUNCTION_OF_KERNEL 100u
 
 /* In place of the real one, which would bring in the whole table and with it our dlsym. */
 struct gs_driver gs_driver;
 
 static struct gsg_fake_launch launches[LAUNCHES + AFTER];
 static uintptr_t made[2 * (LAUNCHES + AFTER)]; /* functions in the order in which the device gets them */
-static uint32_t made_count, by_graphs;
+static uint32_t made_count, by_graphs, patches;
 static uintptr_t nodes[512]; /* of the graph that is built, or is there */
 static uint32_t node_count;
 static int graphs, execs;
@@ -43,18 +46,23 @@ static CUresult CUDAAPI exchange_mode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
+static bool is_kernel(uintptr_t function)
+{
+	return function < FUNCTION_OF_KERNEL && function % 2 == 0;
+}
+
 static CUresult CUDAAPI param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
 {
-	(void)function;
 	(void)index;
 	(void)offset;
 	(void)size;
-	return CUDA_SUCCESS;
+	return is_kernel((uintptr_t)function) ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
 static CUresult CUDAAPI function_get(CUfunction *function, CUkernel kernel)
 {
-	*function = (CUfunction)kernel;
+	assert_true(is_kernel((uintptr_t)kernel));
+	*function = (CUfunction)((uintptr_t)kernel + FUNCTION_OF_KERNEL);
 	return CUDA_SUCCESS;
 }
 
@@ -73,6 +81,7 @@ static CUresult CUDAAPI kernel_add(CUgraphNode *node, CUgraph graph, const CUgra
 	assert_ptr_equal(graph, nodes);
 	assert_int_equal(count, node_count > 0);
 	assert_true(count == 0 || *before == (CUgraphNode)&nodes[node_count - 1]);
+	assert_false(is_kernel((uintptr_t)params->func));
 	nodes[node_count] = (uintptr_t)params->func;
 	*node = (CUgraphNode)&nodes[node_count++];
 	return CUDA_SUCCESS;
@@ -97,8 +106,8 @@ static CUresult CUDAAPI instantiate(CUgraphExec *exec, CUgraph graph, unsigned l
 static CUresult CUDAAPI params_set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2 *params)
 {
 	(void)exec;
-	(void)node;
-	(void)params;
+	assert_ptr_equal(params->func, *(const uintptr_t *)node);
+	patches++;
 	return CUDA_SUCCESS;
 }
 
@@ -106,8 +115,8 @@ static CUresult CUDAAPI graph_launch(CUgraphExec exec, CUstream stream)
 {
 	(void)exec;
 	(void)stream;
-	memcpy(&made[made_count], nodes, node_count * sizeof(*nodes));
-	made_count += node_count;
+	for (uint32_t i = 0; i < node_count; i++)
+		made[made_count++] = nodes[i] % FUNCTION_OF_KERNEL;
 	by_graphs += node_count;
 	return CUDA_SUCCESS;
 }
@@ -128,7 +137,7 @@ static CUresult CUDAAPI graph_destroy(CUgraph graph)
 
 static uint64_t launch(uint32_t number)
 {
-	gsg_fake_launch(&launches[number], 1, 8, 1 + number % PERIOD, (uint32_t[]){5}, 1, false);
+	gsg_fake_launch(&launches[number], 1, 8, 1 + number % PERIOD, (uint32_t[]){number / SAME}, 1, false);
 	return gs_graph_launch(&launches[number].launch, (uint64_t)number * sizeof(launches[0]));
 }
 
@@ -147,6 +156,7 @@ static void test_stop(void **state)
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		launch(i);
 	assert_true(by_graphs > LAUNCHES / 2);
+	assert_true(patches > 0);
 	held = LAUNCHES - made_count;
 	assert_true(held > 0);
 	check_order();

@@ -10,7 +10,7 @@
 #include "shim/core/counter.h"
 #include "shim/watch/wait.h"
 
-enum { THREADS = 4, WAITS = 20000, PLACES = 3, BYTES = 8 };
+enum { THREADS = 4, WAITS = 20000, PLACES = 3, BYTES = 8, OCTAVE_PLACES = 4000, OCTAVES = 20 };
 
 static void wait_at(uint32_t place, bool clear, uint64_t ticks)
 {
@@ -79,9 +79,79 @@ static void test_back(void **state)
 	assert_int_equal(wait.calls, 1);
 }
 
+static void sync_at(uint32_t place, uint64_t launches)
+{
+	struct gs_call call = {.fn = GS_FN_cuCtxSynchronize, .wait = {.stack = place, .stacked = true}};
+
+	atomic_store(&gs_wait_launches, launches);
+	gs_wait_ended(&call, CUDA_SUCCESS, 1);
+}
+
+/* Calls are late since the launches were doubled once or twice; of copies that is not asked. */
+static void test_late(void **state)
+{
+	static const struct {
+		uint64_t launches, late;
+	} calls[] = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {5, 5}, {6, 3}, {13, 4}, {14, 3}, {60, 1}, {121, 2}, {122, 3}, {1000, 1}};
+	size_t first = gs_wait_count();
+	struct gs_wait wait;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		sync_at(PLACES + 3, calls[i].launches);
+		wait_at(PLACES + 3, false, 1);
+		gs_wait_read(first, &wait);
+		assert_int_equal(wait.calls, i + 1);
+		assert_int_equal(wait.late, calls[i].late);
+		gs_wait_read(first + 1, &wait);
+		assert_int_equal(wait.calls, i + 1);
+		assert_int_equal(wait.late, 0);
+	}
+}
+
+static void *sync_often(void *unused)
+{
+	for (uint32_t place = 0; place < OCTAVE_PLACES; place++)
+		for (unsigned octave = 0; octave < OCTAVES; octave++)
+			sync_at(100 + place, 1ull << octave);
+	return unused;
+}
+
+/* No more calls are late than there are, whoever looks, and whenever. */
+static void test_late_meanwhile(void **state)
+{
+	size_t first = gs_wait_count();
+	pthread_t threads[THREADS];
+	struct gs_wait wait;
+
+	(void)state;
+	for (uint32_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, sync_often, NULL), 0);
+	do {
+		size_t count = gs_wait_count();
+
+		if (count == first)
+			continue;
+		gs_wait_read(count - 1, &wait);
+		assert_true(wait.late <= wait.calls);
+	} while (gs_wait_count() < first + OCTAVE_PLACES);
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (size_t i = first; i < first + OCTAVE_PLACES; i++) {
+		gs_wait_read(i, &wait);
+		assert_int_equal(wait.calls, OCTAVES * THREADS);
+		assert_true(wait.late <= wait.calls);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_adds_up), cmocka_unit_test(test_back)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_adds_up),
+		cmocka_unit_test(test_back),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late_meanwhile),
+	};
 
 	gs_counter_init();
 	cmocka_set_message_output(CM_OUTPUT_TAP);
