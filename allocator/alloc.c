@@ -8,7 +8,7 @@
 #define SIZE_MAX_BYTES (1ull << 46)
 
 /* The next of the divisions between two powers of two, as PyTorch counts them: of sizes above as many units. */
-static uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
+static inline uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
 {
 	uint64_t divisions = allocator->options.roundup_divisions;
 
@@ -18,6 +18,11 @@ static uint64_t round_size(const struct gsa *allocator, uint64_t size_bytes)
 		size_bytes = gsa_round_up(size_bytes, floor_bytes >> (63 - __builtin_clzll(divisions)));
 	}
 	return gsa_round_up(size_bytes, GSA_ROUND_BYTES);
+}
+
+static inline enum gsa_pool pool_of(uint64_t rounded_bytes)
+{
+	return rounded_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
 }
 
 /* GS_E_NOT_FOUND: free memory is none for it. */
@@ -31,42 +36,93 @@ static int prepare(const struct gsa *allocator, const struct gsa_request *reques
 	if (request->plain)
 		return GS_E_NOT_FOUND;
 	want->size_bytes = round_size(allocator, request->size_bytes);
-	want->pool = want->size_bytes <= GSA_SMALL_BYTES ? GSA_POOL_SMALL : GSA_POOL_LARGE;
+	want->pool = pool_of(want->size_bytes);
 	return GS_OK;
 }
 
-/* From what all streams share: the lock is held where it succeeds. GS_E_NOT_FOUND: neither served nor refused.
- * GS_E_BUSY: neither, the stream should have a lane. */
+/* From what all streams share; the lock is held. GS_E_NOT_FOUND: neither served nor refused. GS_E_BUSY: neither, the stream should
+ * have a lane. */
 static inline int serve_held(struct gsa *allocator, const struct gsa_want *want, struct gsa_block **ret_block)
 {
-	int error = GS_E_BUSY;
+	int error;
 
-	gsa_lend_acquire(allocator);
-	if (!gsa_lend_due(allocator, want)) {
-		*ret_block = gsa_live_retake(allocator, want);
-		error = *ret_block != NULL ? GS_OK : gsa_live_take(allocator, want, ret_block);
-	}
+	if (gsa_lend_due(allocator, want))
+		return GS_E_BUSY;
+	*ret_block = gsa_live_retake(allocator, want->request, want->size_bytes, gsa_live_time(allocator, want->request));
+	error = *ret_block != NULL ? GS_OK : gsa_live_take(allocator, want, ret_block);
 	if (error == GS_OK)
 		allocator->stats.hits++;
-	else
-		gsb_lock_release(&allocator->lock);
 	return error;
 }
 
-int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_note *ret_note)
+/* Releases the lock. */
+static inline int answer(struct gsa *allocator, int error, const struct gsa_block *block, uint64_t *ret_address)
 {
-	struct gsa_block *block;
+	if (error == GS_OK)
+		*ret_address = block->address;
+	gsb_lock_release(&allocator->lock);
+	return error == GS_E_BUSY ? GS_E_NOT_FOUND : error;
+}
+
+/* Whatever it takes. The lock is held, and is released; so in the next one. */
+static __attribute__((noinline)) int alloc_any(struct gsa *allocator, const struct gsa_request *request, uint64_t *ret_address)
+{
+	struct gsa_block *block = NULL;
 	struct gsa_want want;
+	int error = prepare(allocator, request, &want);
+
+	if (error == GS_OK)
+		error = serve_held(allocator, &want, &block);
+	return answer(allocator, error, block, ret_address);
+}
+
+/* Nothing is set aside for the request. */
+static __attribute__((noinline)) int alloc_cut(struct gsa *allocator, const struct gsa_request *request, uint64_t *ret_address)
+{
+	uint64_t size_bytes = round_size(allocator, request->size_bytes);
+	struct gsa_block *block = NULL;
+
+	if (request->size_bytes - 1 < SIZE_MAX_BYTES)
+		block = gsa_live_take_best(allocator, request, pool_of(size_bytes), size_bytes);
+	if (block == NULL)
+		return alloc_any(allocator, request, ret_address);
+	allocator->stats.hits++;
+	return answer(allocator, GS_OK, block, ret_address);
+}
+
+/* Lanes are open, or somebody has the lock. */
+static __attribute__((noinline)) int alloc_crowded(struct gsa *allocator, const struct gsa_request *request, uint64_t *ret_address)
+{
+	struct gsa_want want;
+	struct gsa_note note;
 	int error = prepare(allocator, request, &want);
 
 	if (error != GS_OK)
 		return error;
-	if (gsa_lane_any(allocator) && (error = gsa_lane_serve(allocator, &want, NULL, ret_note)) != GS_E_NOT_FOUND)
+	error = gsa_lane_serve(allocator, &want, NULL, &note);
+	if (error == GS_OK)
+		*ret_address = note.address;
+	if (error != GS_E_NOT_FOUND)
 		return error == GS_E_BUSY ? GS_E_NOT_FOUND : error;
-	error = serve_held(allocator, &want, &block);
-	if (error != GS_OK)
-		return error == GS_E_BUSY ? GS_E_NOT_FOUND : error;
-	*ret_note = gsa_live_note(block);
+	gsa_lend_acquire(allocator);
+	return alloc_any(allocator, request, ret_address);
+}
+
+/* What was set aside is served here. Whatever else is called comes last: nothing has to be kept for its return. */
+int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, uint64_t *ret_address)
+{
+	uint64_t time_ns = request->time_ns;
+	struct gsa_block *block;
+
+	if (gsa_lane_any(allocator) || !gsb_lock_try(&allocator->lock))
+		return alloc_crowded(allocator, request, ret_address);
+	if (gsa_lend_cool(allocator) || __builtin_expect(time_ns == 0, 0))
+		return alloc_any(allocator, request, ret_address);
+	block = gsa_live_retake(allocator, request, round_size(allocator, request->size_bytes), time_ns);
+	if (block == NULL)
+		return alloc_cut(allocator, request, ret_address);
+	allocator->stats.hits++;
+	*ret_address = block->address;
 	gsb_lock_release(&allocator->lock);
 	return GS_OK;
 }
@@ -74,12 +130,13 @@ int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, str
 static int serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_block)
 {
 	struct gsa_block *block;
-	int error = serve_held(allocator, want, &block);
+	int error;
 
-	if (error == GS_OK) {
+	gsa_lend_acquire(allocator);
+	error = serve_held(allocator, want, &block);
+	if (error == GS_OK)
 		gsa_live_describe(block, ret_block);
-		gsb_lock_release(&allocator->lock);
-	}
+	gsb_lock_release(&allocator->lock);
 	return error;
 }
 

@@ -1,8 +1,7 @@
 /* See aside.h. */
 #include "allocator/aside.h"
 
-#include "allocator/block.h"
-#include "allocator/stats.h"
+#include "allocator/merge.h"
 #include "allocator/tag.h"
 #include "shim/base/assert.h"
 
@@ -16,10 +15,8 @@ static void empty_list(struct gsa *allocator, struct gsa_aside *aside, struct gs
 
 	while ((block = list->first) != NULL) {
 		list->first = block->bin_next;
-		gsa_stats_leave(allocator, block);
 		block->free_serial = allocator->free_serial;
-		block->freed_on = tag->stream.id;
-		gsa_block_settle(allocator, block, GSA_BLOCK_PENDING, tag);
+		gsa_merge_pend(allocator, block, tag);
 	}
 	aside->count -= list->length;
 	list->length = 0;
@@ -55,17 +52,29 @@ void gsa_aside_empty_all(struct gsa *allocator)
 	allocator->asides_used = 0;
 }
 
-void gsa_aside_next_while(struct gsa *allocator)
+static void next_while(struct gsa *allocator)
 {
 	allocator->valley_count = allocator->fewest_count;
 	allocator->fewest_count = allocator->stats.live_count.now;
 	allocator->while_end = allocator->alloc_serial + GSA_ASIDE_WHILE;
 }
 
+void gsa_aside_look(struct gsa *allocator)
+{
+	if (!gsa_aside_low(allocator))
+		return;
+	if (allocator->alloc_serial >= allocator->while_end)
+		next_while(allocator);
+	if (allocator->stats.live_count.now > allocator->valley_count)
+		return;
+	allocator->valley_count = allocator->stats.live_count.now;
+	gsa_aside_empty_all(allocator);
+}
+
 void gsa_aside_end(struct gsa *allocator)
 {
 	gsa_aside_empty_all(allocator);
-	gsa_aside_next_while(allocator);
+	next_while(allocator);
 }
 
 void gsa_aside_check(const struct gsa *allocator)

@@ -28,7 +28,8 @@ static inline struct gsa_aside_list *gsa_aside_list(struct gsa_aside *aside, uin
 	return &aside->lists[size_bytes / GSA_ROUND_BYTES - 1];
 }
 
-/* A block of exactly this size that was freed on the stream, detached; NULL. */
+/* A block of exactly this size that was freed on the stream, detached; NULL. Size 0 is what one beyond all reason comes to when it
+ * is rounded. */
 static inline struct gsa_block *gsa_aside_take(struct gsa *allocator, uint64_t stream_id, uint64_t size_bytes)
 {
 	struct gsa_aside *aside = gsa_aside_of(allocator, stream_id);
@@ -36,7 +37,7 @@ static inline struct gsa_block *gsa_aside_take(struct gsa *allocator, uint64_t s
 	struct gsa_block *block;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
-	if (size_bytes > GSA_ASIDE_BYTES || aside->stream.id != stream_id)
+	if (size_bytes - 1 >= GSA_ASIDE_BYTES || aside->stream.id != stream_id)
 		return NULL;
 	list = gsa_aside_list(aside, size_bytes);
 	block = list->first;
@@ -76,22 +77,18 @@ bool gsa_aside_empty_longest(struct gsa *allocator, uint64_t stream_id);
 /* Empties all lists of all streams. */
 void gsa_aside_empty_all(struct gsa *allocator);
 
-void gsa_aside_next_while(struct gsa *allocator);
-
-/* After a block was freed. */
-static inline void gsa_aside_look(struct gsa *allocator)
+/* After a block was set aside: so few live, or so long was no look taken, that one is due. */
+static inline bool gsa_aside_low(struct gsa *allocator)
 {
 	uint64_t live_count = allocator->stats.live_count.now;
 
 	if (live_count < allocator->fewest_count)
 		allocator->fewest_count = live_count;
-	if (__builtin_expect(allocator->alloc_serial >= allocator->while_end, 0))
-		gsa_aside_next_while(allocator);
-	if (__builtin_expect(live_count > allocator->valley_count, 1))
-		return;
-	allocator->valley_count = live_count;
-	gsa_aside_empty_all(allocator);
+	return __builtin_expect(live_count <= allocator->valley_count || allocator->alloc_serial >= allocator->while_end, 0);
 }
+
+/* Takes it if it is: between two steps all lists are emptied. */
+void gsa_aside_look(struct gsa *allocator);
 
 /* All lists are emptied for somebody. */
 void gsa_aside_end(struct gsa *allocator);

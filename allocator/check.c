@@ -33,16 +33,15 @@ static uint64_t bins_count(const struct gsa_bins *bins)
 {
 	uint64_t count = 0;
 
-	for (unsigned level = 0; level < GSA_BIN_LEVELS; level++) {
-		gsb_assert((bins->used[level] != 0) == (bins->levels >> level & 1));
-		for (unsigned step = 0; step < GSA_BIN_STEPS; step++) {
-			const struct gsa_block *before = NULL;
+	for (unsigned bin = 0; bin < GSA_BIN_COUNT; bin++) {
+		const struct gsa_block *before = NULL;
 
-			gsb_assert((bins->first[level][step] != NULL) == (bins->used[level] >> step & 1));
-			for (const struct gsa_block *block = bins->first[level][step]; block != NULL;
-			     before = block, block = block->bin_next, count++)
-				gsb_assert(block->bin_prev == before);
-		}
+		gsb_assert((bins->used[bin / 64] != 0) == (bins->words >> bin / 64 & 1));
+		gsb_assert((bins->first[bin] != NULL) == (bins->used[bin / 64] >> bin % 64 & 1));
+		for (const struct gsa_block *block = bins->first[bin]; block != NULL;
+		     before = block, block = block->bin_next, count++)
+			gsb_assert(block->bin_prev == before && block->bin == bin &&
+				   gsa_bins_place(block->size_bytes) == bin);
 	}
 	return count;
 }
@@ -205,6 +204,7 @@ static uint64_t check_tags(struct gsa *allocator, uint64_t lent_free_bytes)
 	uint64_t binned = 0;
 	uint64_t pending_bytes = 0;
 	size_t tag_count = 0;
+	bool last_seen = allocator->last_tag == NULL;
 
 	gsb_assert(allocator->streamless.stream.id == 0 && allocator->streamless.prev == NULL);
 	for (const struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next) {
@@ -212,6 +212,7 @@ static uint64_t check_tags(struct gsa *allocator, uint64_t lent_free_bytes)
 		uint64_t bytes = 0;
 		unsigned fence_count = 0;
 
+		last_seen |= tag == allocator->last_tag;
 		gsb_assert(tag->next == NULL || tag->next->prev == tag);
 		gsb_assert(tag == &allocator->streamless || tag->bytes > 0 || tag->fences != NULL || tag->pins > 0);
 		for (const struct gsa_block *block = tag->oldest; block != NULL; block = block->queue_next) {
@@ -232,6 +233,7 @@ static uint64_t check_tags(struct gsa *allocator, uint64_t lent_free_bytes)
 		pending_bytes += bytes;
 		tag_count += tag != &allocator->streamless;
 	}
+	gsb_assert(last_seen);
 	gsb_assert(tag_count == allocator->tag_slab.total_count - allocator->tag_slab.free_count);
 	gsb_assert(pending_bytes + lent_free_bytes == allocator->stats.pending_bytes.now);
 	gsb_assert(binned == count);

@@ -8,11 +8,6 @@
 #include "allocator/tag.h"
 #include "shim/base/assert.h"
 
-struct gsa_tag *gsa_fit_tag(struct gsa *allocator, const struct gsa_request *request)
-{
-	return request->stream != NULL ? gsa_tag_find(allocator, request->stream->id) : NULL;
-}
-
 uint64_t gsa_fit_before(const struct gsa_block *block, const struct gsa_tag *tag)
 {
 	uint64_t bytes = 0;
@@ -97,34 +92,21 @@ static struct gsa_block *uncut(const struct gsa *allocator, struct gsa_block *bl
 	return block;
 }
 
-static bool changes_stream(const struct gsa_block *block, const struct gsa_request *request)
-{
-	return block->state == GSA_BLOCK_IDLE && block->freed_on != 0 &&
-	       (request->stream == NULL || block->freed_on != request->stream->id);
-}
-
-static struct gsa_block *best_fit(struct gsa *allocator, const struct gsa_want *want, const struct gsa_tag *tag)
-{
-	struct gsa_block *best = gsa_bins_fit(&allocator->idle[want->pool], want->size_bytes);
-
-	return tag != NULL ? smaller(best, gsa_bins_fit(&tag->bins[want->pool], want->size_bytes)) : best;
-}
-
 struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *want)
 {
 	const struct gsa_request *request = want->request;
 	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
-	struct gsa_block *best = best_fit(allocator, want, tag);
-	bool cuts_little = allocator->options.max_split_bytes != 0 && !allocator->options.expandable;
+	struct gsa_bins *bins;
+	struct gsa_block *best = gsa_fit_best(allocator, tag, want->pool, want->size_bytes, &bins);
 	uint64_t size_bytes = want->size_bytes;
 
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	while (best == NULL && want->pool == GSA_POOL_SMALL && request->stream != NULL &&
 	       gsa_aside_empty_longest(allocator, request->stream->id)) {
 		tag = gsa_fit_tag(allocator, request);
-		best = best_fit(allocator, want, tag);
+		best = gsa_fit_best(allocator, tag, want->pool, want->size_bytes, &bins);
 	}
-	if (cuts_little)
+	if (gsa_fit_cuts_little(allocator))
 		best = uncut(allocator, best, &size_bytes);
 	if (best == NULL && !request->lasting) {
 		best = whole_fit(&allocator->idle[GSA_POOL_PLAIN], request, size_bytes);
@@ -133,14 +115,13 @@ struct gsa_block *gsa_fit_take(struct gsa *allocator, const struct gsa_want *wan
 		if (best != NULL)
 			size_bytes = best->size_bytes;
 	}
-	if (best == NULL && tag != NULL && !cuts_little)
+	if (best == NULL && tag != NULL && !gsa_fit_cuts_little(allocator))
 		best = run_fit(tag, want);
 	if (best == NULL) {
 		best = gsa_stitch_take(allocator, want);
 		goto retire;
 	}
-	if (changes_stream(best, request))
-		allocator->stats.cross_stream++;
+	gsa_fit_note(allocator, best, request);
 	best = gsa_block_take(allocator, best, size_bytes);
 retire:
 	if (best != NULL && tag != NULL)

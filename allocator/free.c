@@ -3,6 +3,7 @@
 
 #include "allocator/aside.h"
 #include "allocator/block.h"
+#include "allocator/merge.h"
 #include "allocator/fence.h"
 #include "allocator/lend.h"
 #include "allocator/live.h"
@@ -39,15 +40,15 @@ static void pend(struct gsa *allocator, struct gsa_block *block, const struct gs
 	gsa_tag_retire(allocator, tag); /* what was shared is not under it */
 }
 
-/* The live block goes where the next request like it finds it, if it is one of the many that may. */
+/* The live block goes where the next request like it finds it, if it is one of the many that may. Followed by
+ * gsa_aside_look. */
 static inline bool set_aside(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
 {
 	if (block->size_bytes > GSA_ASIDE_BYTES || block->segment->pool != GSA_POOL_SMALL || block->shared ||
 	    stream == NULL || block->stream_id != stream->id || block->origin != GSA_ORIGIN_ASYNC ||
 	    !gsa_aside_give(allocator, stream, block))
 		return false;
-	gsa_stats_aside(allocator, block);
-	gsa_aside_look(allocator);
+	gsa_stats_freed(allocator, block, &allocator->stats.pending_bytes);
 	return true;
 }
 
@@ -72,32 +73,87 @@ bool gsa_ran_ahead(struct gsa *allocator)
 }
 
 /* Likewise, for any block that stays held and needs no fence at once. */
-static bool release(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
+static inline bool release(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
 {
+	struct gsa_tag *tag;
+
 	if (block->segment->exact || block->shared || goes_elsewhere(allocator, block, stream) ||
 	    (stream == NULL && ran_ahead(allocator)))
 		return false;
-	gsa_live_leave(allocator, block);
-	pend(allocator, block, stream);
+	if (__builtin_expect(block->segment->kind == GSA_SEGMENT_STITCHED, 0)) {
+		gsa_live_leave(allocator, block);
+		pend(allocator, block, stream);
+		return true;
+	}
+	tag = gsa_tag_for(allocator, stream);
+	gsa_stats_freed(allocator, block, &allocator->stats.pending_bytes);
+	block->free_serial = ++allocator->free_serial;
+	gsa_merge_pend(allocator, block, tag);
 	return true;
+}
+
+/* The lock is held, and is released; so in the next ones. */
+static __attribute__((noinline)) int free_rest(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream)
+{
+	int error = release(allocator, block, stream) ? GS_OK : GS_E_NOT_FOUND;
+
+	gsb_lock_release(&allocator->lock);
+	return error;
+}
+
+static __attribute__((noinline)) int free_low(struct gsa *allocator)
+{
+	gsa_aside_look(allocator);
+	gsb_lock_release(&allocator->lock);
+	return GS_OK;
+}
+
+/* Whatever else is called comes last: nothing has to be kept for its return. */
+static inline int free_live(struct gsa *allocator, struct gsa_block *block, const struct gsa_stream *stream,
+			    struct gsa_note *ret_note)
+{
+	if (ret_note != NULL)
+		*ret_note = gsa_live_note(block);
+	if (!set_aside(allocator, block, stream))
+		return free_rest(allocator, block, stream);
+	if (gsa_aside_low(allocator))
+		return free_low(allocator);
+	gsb_lock_release(&allocator->lock);
+	return GS_OK;
+}
+
+static __attribute__((noinline)) int free_found(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
+						struct gsa_note *ret_note)
+{
+	struct gsa_block *block = gsa_live_beginning(allocator, address);
+
+	if (block != NULL)
+		return free_live(allocator, block, stream, ret_note);
+	gsb_lock_release(&allocator->lock);
+	return GS_E_NOT_FOUND;
+}
+
+/* Where lanes are open or others want the lock, too. No lock held. */
+static __attribute__((noinline)) int free_crowded(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream,
+						       struct gsa_note *ret_note)
+{
+	if (gsa_lane_free(allocator, address, stream, NULL, ret_note))
+		return GS_OK;
+	gsa_lend_acquire(allocator);
+	return free_found(allocator, address, stream, ret_note);
 }
 
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note)
 {
 	struct gsa_block *block;
-	int error = GS_E_NOT_FOUND;
 
-	if (gsa_lane_any(allocator) && gsa_lane_free(allocator, address, stream, NULL, ret_note))
-		return GS_OK;
-	gsa_lend_acquire(allocator);
-	block = gsa_live_beginning(allocator, address);
-	if (block != NULL) {
-		*ret_note = gsa_live_note(block);
-		if (set_aside(allocator, block, stream) || release(allocator, block, stream))
-			error = GS_OK;
-	}
-	gsb_lock_release(&allocator->lock);
-	return error;
+	if (gsa_lane_any(allocator) || !gsb_lock_try(&allocator->lock))
+		return free_crowded(allocator, address, stream, ret_note);
+	gsa_lend_cool(allocator);
+	block = gsa_live_in_unit(allocator, address);
+	if (block == NULL)
+		return free_found(allocator, address, stream, ret_note);
+	return free_live(allocator, block, stream, ret_note);
 }
 
 static int free_at(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_block_info *ret_block)
@@ -116,8 +172,10 @@ static int free_at(struct gsa *allocator, uint64_t address, const struct gsa_str
 	gsa_live_describe(block, &info);
 	exact = block->segment->exact;
 	elsewhere = goes_elsewhere(allocator, block, stream);
-	if (set_aside(allocator, block, stream))
+	if (set_aside(allocator, block, stream)) {
+		gsa_aside_look(allocator);
 		goto unlock;
+	}
 	gsa_live_leave(allocator, block);
 	if (exact) {
 		gsa_plain_forget(allocator, block);

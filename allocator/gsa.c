@@ -31,6 +31,7 @@ int gsa_init(struct gsa **ret_allocator, const struct gsa_ops *ops, void *device
 	allocator->plain_only = !options->use_vmm;
 	allocator->start_ns = ops->now_ns(device);
 	allocator->fewest_count = allocator->valley_count = UINT64_MAX;
+	allocator->heat = options->lanes == GSA_LANES_ALWAYS;
 	gsb_lock_init(&allocator->grow_lock, GSB_RANK_GROW);
 	gsb_lock_init(&allocator->lock, GSB_RANK_ALLOCATOR);
 	gsb_slab_init(&allocator->block_slab, sizeof(struct gsa_block));

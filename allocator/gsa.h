@@ -53,16 +53,16 @@ enum gsa_origin {
 
 struct gsa_request {
 	uint64_t size_bytes;             /* > 0 */
-	enum gsa_origin origin;
-	const struct gsa_stream *stream; /* NULL for GSA_ORIGIN_LEGACY */
 	uint64_t owner;                  /* context that the block dies with */
 	uint64_t pool;                   /* CUmemoryPool it was asked from; 0 for legacy */
+	uint64_t time_ns;                /* for the snapshot, or GSA_TIME_NONE; 0: now_ns is asked */
+	uint32_t stack;                  /* for the snapshot; 0 = unknown */
+	uint32_t thread;                 /* for the snapshot */
+	const struct gsa_stream *stream; /* NULL for GSA_ORIGIN_LEGACY */
+	enum gsa_origin origin;
 	bool plain;                      /* a driver allocation of its own, given back to the driver when freed */
 	bool lasting;                    /* outlives its owner: never plain memory, which dies with it */
 	bool again;                      /* the same request has just failed, and was counted */
-	uint32_t stack;                  /* for the snapshot; 0 = unknown */
-	uint32_t thread;                 /* for the snapshot */
-	uint64_t time_ns;                /* for the snapshot, or GSA_TIME_NONE; 0: now_ns is asked */
 };
 
 /* A live block as seen from outside. */
@@ -103,8 +103,8 @@ struct gsa_note {
 };
 
 /* Only from memory that is free for the request as things are: no driver call, no fence asked. GS_E_NOT_FOUND when there
- * is none; nothing has changed then. */
-int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, struct gsa_note *ret_note);
+ * is none; nothing has changed then. Not for a plain request. */
+int gsa_alloc_held(struct gsa *allocator, const struct gsa_request *request, uint64_t *ret_address);
 
 /* stream NULL: freed without a stream. GS_E_NOT_FOUND: no block of ours starts there (a foreign, freed or interior
  * pointer): the driver's answer is the right one. ret_block, if not NULL, tells what was freed. */
@@ -113,7 +113,7 @@ int gsa_free(struct gsa *allocator, uint64_t address, const struct gsa_stream *s
 
 /* The same for memory that stays held when it is freed, that nobody else maps, and that needs no fence at once: no driver
  * call. GS_E_NOT_FOUND: none such starts there, or it is freed without a stream where gsa_ran_ahead; nothing has changed
- * then. */
+ * then. ret_note may be NULL. */
 int gsa_free_held(struct gsa *allocator, uint64_t address, const struct gsa_stream *stream, struct gsa_note *ret_note);
 
 /* The live block that contains the address; interior addresses too, up to reserved_bytes. GS_E_NOT_FOUND. */

@@ -71,7 +71,7 @@ static struct gsa_block *take(struct gsa *allocator, struct gsa_lane *lane, cons
 		gsa_chunk_cut(chunk, block, rear, want->size_bytes);
 		gsa_bins_insert(&lane->bins, rear);
 	}
-	gsa_live_begin(allocator, block, want->request);
+	gsa_live_begin(block, want->request, gsa_live_time(allocator, want->request));
 	block->serial = ++lane->serial;
 	chunk->live_count++;
 	count(lane, block, 1);

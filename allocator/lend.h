@@ -9,12 +9,21 @@
 
 #include "allocator/lane.h"
 
+/* The ALLOCATOR lock was found free. True: it was not lately, or lanes are wanted anyhow. */
+static inline bool gsa_lend_cool(struct gsa *allocator)
+{
+	if (__builtin_expect(allocator->heat == 0, 1))
+		return false;
+	if (allocator->heat > 1 || allocator->options.lanes != GSA_LANES_ALWAYS)
+		allocator->heat--;
+	return true;
+}
+
 /* Takes the ALLOCATOR lock, and remembers whether somebody else had it. */
 static inline void gsa_lend_acquire(struct gsa *allocator)
 {
 	if (gsb_lock_try(&allocator->lock)) {
-		if (__builtin_expect(allocator->heat != 0, 0))
-			allocator->heat--;
+		gsa_lend_cool(allocator);
 		return;
 	}
 	gsb_lock_acquire(&allocator->lock);

@@ -1,4 +1,5 @@
 /* Walks what is lent and asserts what chunk.h, lane.h and lend.h say of it. */
+#include "allocator/bins.h"
 #include "allocator/lend.h"
 #include "allocator/starts.h"
 #include "shim/base/assert.h"

@@ -1,6 +1,7 @@
 /* See live.h. */
 #include "allocator/live.h"
 
+#include "allocator/block.h"
 #include "allocator/fit.h"
 #include "allocator/lend.h"
 #include "allocator/starts.h"
@@ -44,7 +45,7 @@ static void enter(struct gsa *allocator, struct gsa_block *block, const struct g
 {
 	uint64_t free_bytes;
 
-	gsa_live_begin(allocator, block, request);
+	gsa_live_begin(block, request, gsa_live_time(allocator, request));
 	block->serial = ++allocator->alloc_serial;
 	gsa_stats_enter(allocator, block);
 	free_bytes = allocator->stats.pending_bytes.now + allocator->stats.idle_bytes.now;

@@ -3,6 +3,8 @@
 #define GSA_LIVE_H
 
 #include "allocator/aside.h"
+#include "allocator/fit.h"
+#include "allocator/merge.h"
 #include "allocator/stats.h"
 #include "allocator/types.h"
 
@@ -13,35 +15,75 @@ int gsa_live_reserve(struct gsa *allocator);
 void gsa_live_enter(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
 		    struct gsa_block_info *ret_info);
 
+static inline uint64_t gsa_live_time(struct gsa *allocator, const struct gsa_request *request)
+{
+	return __builtin_expect(request->time_ns != 0, 1) ? request->time_ns : allocator->ops.now_ns(allocator->device);
+}
+
 /* Writes what the request says into the block: all but the serial. Needs no lock but of whose the block is. */
-static inline void gsa_live_begin(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request)
+static inline void gsa_live_begin(struct gsa_block *restrict block, const struct gsa_request *restrict request, uint64_t time_ns)
 {
 	block->state = GSA_BLOCK_LIVE;
+	block->origin = request->origin;
 	block->asked_bytes = request->size_bytes;
 	block->owner = request->owner;
 	block->pool = request->pool;
-	block->time_ns = request->time_ns != 0 ? request->time_ns : allocator->ops.now_ns(allocator->device);
-	block->stream_id = request->stream != NULL ? request->stream->id : 0;
-	block->origin = request->origin;
+	block->time_ns = time_ns;
 	block->stack = request->stack;
 	block->thread = request->thread;
+	block->stream_id = request->stream != NULL ? request->stream->id : 0;
 }
 
 /* LIVE -> detached, freed now. */
 void gsa_live_leave(struct gsa *allocator, struct gsa_block *block);
 
-/* Serves the request with a block that was set aside for its like; NULL. */
-static inline struct gsa_block *gsa_live_retake(struct gsa *allocator, const struct gsa_want *want)
+/* A block in no list that the books count as free, in the figure `was`, serves the request. */
+static inline void gsa_live_serve_free(struct gsa *allocator, struct gsa_block *block, const struct gsa_request *request,
+				       uint64_t time_ns, struct gsa_gauge *was)
 {
-	const struct gsa_request *request = want->request;
+	gsa_live_begin(block, request, time_ns);
+	block->serial = ++allocator->alloc_serial;
+	gsa_stats_served(allocator, block, was);
+}
+
+/* Serves the request, of so many bytes when rounded, with a block that was set aside for its like; NULL. */
+static inline struct gsa_block *gsa_live_retake(struct gsa *allocator, const struct gsa_request *request, uint64_t size_bytes,
+						uint64_t time_ns)
+{
 	struct gsa_block *block;
 
 	if (request->origin != GSA_ORIGIN_ASYNC || request->stream == NULL ||
-	    (block = gsa_aside_take(allocator, request->stream->id, want->size_bytes)) == NULL)
+	    (block = gsa_aside_take(allocator, request->stream->id, size_bytes)) == NULL)
 		return NULL;
-	gsa_live_begin(allocator, block, request);
-	block->serial = ++allocator->alloc_serial;
-	gsa_stats_retaken(allocator, block);
+	gsa_live_serve_free(allocator, block, request, time_ns, &allocator->stats.pending_bytes);
+	return block;
+}
+
+/* Serves the request, of so many bytes of a pool when rounded, with the best of what is free as it lies, or the front of that. NULL:
+ * there is none, no node is left, or settings want a say in what is cut; nothing has changed. */
+static inline struct gsa_block *gsa_live_take_best(struct gsa *allocator, const struct gsa_request *request, enum gsa_pool pool,
+						   uint64_t size_bytes)
+{
+	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
+	struct gsa_gauge *was;
+	struct gsa_bins *bins;
+	struct gsa_block *block;
+
+	if (!gsb_slab_ready(&allocator->block_slab) || gsa_fit_cuts_little(allocator))
+		return NULL;
+	block = gsa_fit_best(allocator, tag, pool, size_bytes, &bins);
+	if (block == NULL)
+		return NULL;
+	gsa_fit_note(allocator, block, request);
+	was = gsa_stats_of_free(allocator, block->state);
+	if (block->size_bytes > size_bytes)
+		block = gsa_merge_take_front(allocator, bins, block, size_bytes);
+	else
+		gsa_block_unlist(allocator, block);
+	block->tag = NULL;
+	if (tag != NULL)
+		gsa_tag_retire(allocator, tag);
+	gsa_live_serve_free(allocator, block, request, gsa_live_time(allocator, request), was);
 	return block;
 }
 
@@ -52,21 +94,31 @@ int gsa_live_serve(struct gsa *allocator, const struct gsa_want *want, struct gs
 /* The live block that contains the address; NULL. What is lent comes back for that. */
 struct gsa_block *gsa_live_at(struct gsa *allocator, uint64_t address);
 
-/* The live block that begins at the address; NULL. */
-static inline struct gsa_block *gsa_live_beginning(struct gsa *allocator, uint64_t address)
+/* The live block that begins at the address, if it is one of the first two that begin in their unit; NULL. */
+static inline struct gsa_block *gsa_live_in_unit(const struct gsa *allocator, uint64_t address)
 {
 	enum gsa_pool pool = address >= allocator->small_address ? GSA_POOL_SMALL : GSA_POOL_LARGE;
 	const struct gsa_starts *starts = &allocator->starts[pool];
-	struct gsa_block *block = NULL;
+	struct gsa_block *block;
 
-	if (__builtin_expect(address - starts->address < starts->size_bytes, 1))
-		block = starts->first[(address - starts->address) >> starts->shift];
-	if (block == NULL || block->address != address || block->state != GSA_BLOCK_LIVE || block->retired) {
-		block = gsa_live_at(allocator, address);
-		if (block != NULL && block->address != address)
-			block = NULL;
-	}
+	if (__builtin_expect(address - starts->address >= starts->size_bytes, 0))
+		return NULL;
+	block = starts->first[(address - starts->address) >> starts->shift];
+	if (block != NULL && block->address < address)
+		block = block->next;
+	if (block == NULL || block->address != address || block->state != GSA_BLOCK_LIVE || block->retired)
+		return NULL;
 	return block;
+}
+
+/* The live block that begins at the address; NULL. */
+static inline struct gsa_block *gsa_live_beginning(struct gsa *allocator, uint64_t address)
+{
+	struct gsa_block *block = gsa_live_in_unit(allocator, address);
+
+	if (block == NULL)
+		block = gsa_live_at(allocator, address);
+	return block != NULL && block->address == address ? block : NULL;
 }
 
 static inline struct gsa_note gsa_live_note(const struct gsa_block *block)

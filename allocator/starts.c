@@ -50,49 +50,6 @@ void gsa_starts_fini(struct gsa_starts *starts)
 	*starts = (struct gsa_starts){0};
 }
 
-static uint64_t unit_of(const struct gsa_starts *starts, uint64_t address)
-{
-	gsb_debug_assert(address >= starts->address && address - starts->address < starts->size_bytes);
-	return (address - starts->address) >> starts->shift;
-}
-
-void gsa_starts_add(struct gsa_starts *starts, struct gsa_block *block)
-{
-	uint64_t unit = unit_of(starts, block->address);
-	struct gsa_block *first = starts->first[unit];
-
-	if (first == NULL || first->address > block->address)
-		starts->first[unit] = block;
-	if (first != NULL)
-		return;
-	for (unsigned level = 0; level < starts->levels; level++, unit /= 64) {
-		uint64_t before = starts->bits[level][unit / 64];
-
-		starts->bits[level][unit / 64] = before | 1ull << unit % 64;
-		if (before != 0)
-			break;
-	}
-}
-
-void gsa_starts_drop(struct gsa_starts *starts, struct gsa_block *block)
-{
-	uint64_t unit = unit_of(starts, block->address);
-	struct gsa_block *next = block->next;
-
-	if (starts->first[unit] != block)
-		return;
-	if (next != NULL && unit_of(starts, next->address) == unit) {
-		starts->first[unit] = next;
-		return;
-	}
-	starts->first[unit] = NULL;
-	for (unsigned level = 0; level < starts->levels; level++, unit /= 64) {
-		starts->bits[level][unit / 64] &= ~(1ull << unit % 64);
-		if (starts->bits[level][unit / 64] != 0)
-			break;
-	}
-}
-
 /* The last unit before this one in which a block begins. There is one: the first block begins where the range does. */
 static uint64_t unit_before(const struct gsa_starts *starts, uint64_t unit)
 {
@@ -113,7 +70,7 @@ static uint64_t unit_before(const struct gsa_starts *starts, uint64_t unit)
 
 struct gsa_block *gsa_starts_find(const struct gsa_starts *starts, uint64_t address)
 {
-	uint64_t unit = unit_of(starts, address);
+	uint64_t unit = gsa_starts_unit(starts, address);
 	struct gsa_block *block = starts->first[unit];
 
 	if (block == NULL || block->address > address)

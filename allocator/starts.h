@@ -15,28 +15,83 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gsa_block;
-
-#define GSA_STARTS_LEVELS 5u /* 2^30 units */
-
-struct gsa_starts {
-	uint64_t address; /* of the range; 0: not in use */
-	uint64_t size_bytes;
-	unsigned shift; /* log2 of the unit */
-	unsigned levels;
-	struct gsa_block **first;
-	uint64_t *bits[GSA_STARTS_LEVELS]; /* bit: unit, then word of the level below, that is not empty */
-	void *pages;
-	size_t pages_bytes;
-};
+#include "allocator/types.h"
+#include "shim/base/assert.h"
 
 /* GS_E_NO_HOST_MEMORY. */
 int gsa_starts_init(struct gsa_starts *starts, uint64_t address, uint64_t size_bytes, unsigned shift);
 void gsa_starts_fini(struct gsa_starts *starts);
 
+static inline uint64_t gsa_starts_unit(const struct gsa_starts *starts, uint64_t address)
+{
+	gsb_debug_assert(address >= starts->address && address - starts->address < starts->size_bytes);
+	return (address - starts->address) >> starts->shift;
+}
+
+/* The bits of a unit that was empty, or has become so: up to the level at which another one below makes no difference. */
+static inline void gsa_starts_mark(struct gsa_starts *starts, uint64_t unit)
+{
+	uint64_t *word, before;
+	unsigned level = 0;
+
+	do {
+		word = &starts->bits[level][unit / 64];
+		before = *word;
+		*word = before | 1ull << unit % 64;
+		unit /= 64;
+	} while (before == 0 && ++level < starts->levels);
+}
+
+static inline void gsa_starts_unmark(struct gsa_starts *starts, uint64_t unit)
+{
+	uint64_t *word, after;
+	unsigned level = 0;
+
+	do {
+		word = &starts->bits[level][unit / 64];
+		after = *word & ~(1ull << unit % 64);
+		*word = after;
+		unit /= 64;
+	} while (after == 0 && ++level < starts->levels);
+}
+
 /* The block has its place in the chain: after it got it, before it loses it. */
-void gsa_starts_add(struct gsa_starts *starts, struct gsa_block *block);
-void gsa_starts_drop(struct gsa_starts *starts, struct gsa_block *block);
+static inline void gsa_starts_add(struct gsa_starts *starts, struct gsa_block *block)
+{
+	uint64_t unit = gsa_starts_unit(starts, block->address);
+	struct gsa_block *first = starts->first[unit];
+
+	if (first == NULL) {
+		starts->first[unit] = block;
+		gsa_starts_mark(starts, unit);
+	} else if (first->address > block->address) {
+		starts->first[unit] = block;
+	}
+}
+
+static inline void gsa_starts_drop(struct gsa_starts *starts, struct gsa_block *block)
+{
+	uint64_t unit = gsa_starts_unit(starts, block->address);
+	struct gsa_block *next = block->next;
+
+	if (starts->first[unit] != block)
+		return;
+	if (next != NULL && gsa_starts_unit(starts, next->address) == unit) {
+		starts->first[unit] = next;
+		return;
+	}
+	starts->first[unit] = NULL;
+	gsa_starts_unmark(starts, unit);
+}
+
+/* Another block begins where this one does from now on. */
+static inline void gsa_starts_replace(struct gsa_starts *starts, const struct gsa_block *block, struct gsa_block *other)
+{
+	uint64_t unit = gsa_starts_unit(starts, block->address);
+
+	if (starts->first[unit] == block)
+		starts->first[unit] = other;
+}
 
 /* The block that holds the address, which lies in the range. */
 struct gsa_block *gsa_starts_find(const struct gsa_starts *starts, uint64_t address);

@@ -4,25 +4,17 @@
 #include "allocator/lend.h"
 #include "shim/base/assert.h"
 
-static inline void gauge_move(struct gsa_gauge *gauge, bool enter, uint64_t amount)
-{
-	gsb_debug_assert(enter || gauge->now >= amount);
-	gauge->now += enter ? amount : -amount;
-	if (enter && gauge->now > gauge->peak)
-		gauge->peak = gauge->now;
-}
-
 static inline void move_live(struct gsa_stats *stats, const struct gsa_block *block, bool enter)
 {
-	gauge_move(&stats->live_count, enter, !block->retired);
-	gauge_move(&stats->rounded_bytes, enter, block->size_bytes);
-	gauge_move(&stats->allocated_bytes, enter, block->asked_bytes);
-	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
+	gsa_gauge_move(&stats->live_count, enter, !block->retired);
+	gsa_gauge_move(&stats->rounded_bytes, enter, block->size_bytes);
+	gsa_gauge_move(&stats->allocated_bytes, enter, block->asked_bytes);
+	gsa_gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
 	if (block->origin == GSA_ORIGIN_LEGACY) {
-		gauge_move(&stats->allocated_legacy_bytes, enter, block->asked_bytes);
+		gsa_gauge_move(&stats->allocated_legacy_bytes, enter, block->asked_bytes);
 	} else {
-		gauge_move(&stats->allocated_async_bytes, enter, block->asked_bytes);
-		gauge_move(&stats->pool_bytes, enter, block->size_bytes);
+		gsa_gauge_move(&stats->allocated_async_bytes, enter, block->asked_bytes);
+		gsa_gauge_move(&stats->pool_bytes, enter, block->size_bytes);
 	}
 }
 
@@ -30,8 +22,8 @@ static inline void move_free(struct gsa_stats *stats, const struct gsa_block *bl
 {
 	if (block->state == GSA_BLOCK_UNMAPPED || block->state == GSA_BLOCK_SHADOW)
 		return;
-	gauge_move(block->state == GSA_BLOCK_IDLE ? &stats->idle_bytes : &stats->pending_bytes, enter, block->size_bytes);
-	gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
+	gsa_gauge_move(block->state == GSA_BLOCK_IDLE ? &stats->idle_bytes : &stats->pending_bytes, enter, block->size_bytes);
+	gsa_gauge_move(&stats->reserved_bytes, enter, block->size_bytes);
 	stats->pool_bytes.now += enter ? block->size_bytes : -block->size_bytes;
 }
 
@@ -57,8 +49,8 @@ void gsa_stats_enter_free(struct gsa *allocator, enum gsa_block_state state, uin
 	gsb_debug_assert(gsb_lock_held(&allocator->lock) && state != GSA_BLOCK_LIVE);
 	if (state != GSA_BLOCK_PENDING && state != GSA_BLOCK_IDLE)
 		return;
-	gauge_move(state == GSA_BLOCK_PENDING ? &stats->pending_bytes : &stats->idle_bytes, true, size_bytes);
-	gauge_move(&stats->reserved_bytes, true, size_bytes);
+	gsa_gauge_move(state == GSA_BLOCK_PENDING ? &stats->pending_bytes : &stats->idle_bytes, true, size_bytes);
+	gsa_gauge_move(&stats->reserved_bytes, true, size_bytes);
 	stats->pool_bytes.now += size_bytes;
 }
 
@@ -66,37 +58,6 @@ void gsa_stats_leave(struct gsa *allocator, const struct gsa_block *block)
 {
 	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	move(&allocator->stats, block, false);
-}
-
-void gsa_stats_retaken(struct gsa *allocator, const struct gsa_block *block)
-{
-	struct gsa_stats *stats = &allocator->stats;
-	uint64_t free_bytes;
-
-	gsb_debug_assert(gsb_lock_held(&allocator->lock) && block->origin == GSA_ORIGIN_ASYNC);
-	stats->pending_bytes.now -= block->size_bytes;
-	free_bytes = stats->pending_bytes.now + stats->idle_bytes.now;
-	if (free_bytes < allocator->least_free_bytes)
-		allocator->least_free_bytes = free_bytes;
-	gauge_move(&stats->live_count, true, 1);
-	gauge_move(&stats->rounded_bytes, true, block->size_bytes);
-	gauge_move(&stats->allocated_bytes, true, block->asked_bytes);
-	gauge_move(&stats->allocated_async_bytes, true, block->asked_bytes);
-	gauge_move(&stats->pool_bytes, true, 0);
-	stats->allocs++;
-}
-
-void gsa_stats_aside(struct gsa *allocator, const struct gsa_block *block)
-{
-	struct gsa_stats *stats = &allocator->stats;
-
-	gsb_debug_assert(gsb_lock_held(&allocator->lock) && block->origin == GSA_ORIGIN_ASYNC);
-	gauge_move(&stats->live_count, false, 1);
-	gauge_move(&stats->rounded_bytes, false, block->size_bytes);
-	gauge_move(&stats->allocated_bytes, false, block->asked_bytes);
-	gauge_move(&stats->allocated_async_bytes, false, block->asked_bytes);
-	gauge_move(&stats->pending_bytes, true, block->size_bytes);
-	stats->frees++;
 }
 
 void gsa_stats_read(struct gsa *allocator, struct gsa_stats *ret_stats)

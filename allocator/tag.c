@@ -13,27 +13,22 @@ static struct gsa_tag **bucket_of(struct gsa *allocator, uint64_t stream_id)
 	return &allocator->tags[(stream_id * 0x9e3779b97f4a7c15ull >> 32) % GSA_TAG_BUCKETS];
 }
 
-struct gsa_tag *gsa_tag_find(struct gsa *allocator, uint64_t stream_id)
+struct gsa_tag *gsa_tag_search(struct gsa *allocator, uint64_t stream_id)
 {
 	struct gsa_tag *tag = *bucket_of(allocator, stream_id);
 
-	gsb_debug_assert(gsb_lock_held(&allocator->lock));
 	while (tag != NULL && tag->stream.id != stream_id)
 		tag = tag->bucket_next;
+	if (tag != NULL)
+		allocator->last_tag = tag;
 	return tag;
 }
 
-struct gsa_tag *gsa_tag_for(struct gsa *allocator, const struct gsa_stream *stream)
+struct gsa_tag *gsa_tag_make(struct gsa *allocator, const struct gsa_stream *stream)
 {
+	struct gsa_tag *tag = gsb_slab_take_dirty(&allocator->tag_slab);
 	struct gsa_tag **bucket;
-	struct gsa_tag *tag;
 
-	if (stream == NULL)
-		return &allocator->streamless;
-	tag = gsa_tag_find(allocator, stream->id);
-	if (tag != NULL)
-		return tag->ending ? &allocator->streamless : tag;
-	tag = gsb_slab_take_dirty(&allocator->tag_slab);
 	if (tag == NULL)
 		return &allocator->streamless;
 	memset(tag, 0, offsetof(struct gsa_tag, bins));
@@ -49,7 +44,7 @@ struct gsa_tag *gsa_tag_for(struct gsa *allocator, const struct gsa_stream *stre
 	return tag;
 }
 
-void gsa_tag_retire(struct gsa *allocator, struct gsa_tag *tag)
+void gsa_tag_forget(struct gsa *allocator, struct gsa_tag *tag)
 {
 	struct gsa_tag **link = bucket_of(allocator, tag->stream.id);
 
@@ -61,31 +56,13 @@ void gsa_tag_retire(struct gsa *allocator, struct gsa_tag *tag)
 	tag->prev->next = tag->next;
 	if (tag->next != NULL)
 		tag->next->prev = tag->prev;
+	if (allocator->last_tag == tag)
+		allocator->last_tag = NULL;
 	gsb_slab_give(&allocator->tag_slab, tag);
 }
 
-void gsa_tag_push_behind(struct gsa_tag *tag, struct gsa_block *block, struct gsa_block *rear)
+void gsa_tag_push_first(struct gsa_tag *tag, struct gsa_block *block)
 {
-	rear->queue_prev = block;
-	rear->queue_next = block->queue_next;
-	block->queue_next = rear;
-	if (rear->queue_next != NULL)
-		rear->queue_next->queue_prev = rear;
-	else
-		tag->newest = rear;
-}
-
-void gsa_tag_push(struct gsa_tag *tag, struct gsa_block *block)
-{
-	struct gsa_block *older = tag->newest;
-
-	while (older != NULL && older->free_serial > block->free_serial)
-		older = older->queue_prev;
-	tag->bytes += block->size_bytes;
-	if (older != NULL) {
-		gsa_tag_push_behind(tag, older, block);
-		return;
-	}
 	block->queue_prev = NULL;
 	block->queue_next = tag->oldest;
 	tag->oldest = block;
@@ -93,38 +70,6 @@ void gsa_tag_push(struct gsa_tag *tag, struct gsa_block *block)
 		block->queue_next->queue_prev = block;
 	else
 		tag->newest = block;
-}
-
-void gsa_tag_pull(struct gsa_tag *tag, struct gsa_block *block)
-{
-	gsb_debug_assert(tag->bytes >= block->size_bytes);
-	tag->bytes -= block->size_bytes;
-	if (block->queue_prev != NULL)
-		block->queue_prev->queue_next = block->queue_next;
-	else
-		tag->oldest = block->queue_next;
-	if (block->queue_next != NULL)
-		block->queue_next->queue_prev = block->queue_prev;
-	else
-		tag->newest = block->queue_prev;
-	block->queue_prev = NULL;
-	block->queue_next = NULL;
-}
-
-void gsa_tag_replace(struct gsa_tag *tag, struct gsa_block *block, struct gsa_block *rear)
-{
-	gsb_debug_assert(tag->bytes >= block->size_bytes);
-	tag->bytes -= block->size_bytes;
-	if (rear->queue_prev != NULL)
-		rear->queue_prev->queue_next = rear;
-	else
-		tag->oldest = rear;
-	if (rear->queue_next != NULL)
-		rear->queue_next->queue_prev = rear;
-	else
-		tag->newest = rear;
-	block->queue_prev = NULL;
-	block->queue_next = NULL;
 }
 
 void gsa_tag_idle(struct gsa *allocator, struct gsa_tag *tag, uint64_t before)

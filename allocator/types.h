@@ -38,10 +38,8 @@
 #include <stdint.h>
 
 #include "allocator/addr_map.h"
-#include "allocator/bins.h"
 #include "allocator/gsa.h"
 #include "allocator/ops.h"
-#include "allocator/starts.h"
 #include "shim/base/assert.h"
 #include "shim/base/lock.h"
 #include "shim/base/slab.h"
@@ -140,6 +138,32 @@
 enum gsa_pool { GSA_POOL_LARGE, GSA_POOL_SMALL, GSA_POOL_PLAIN, GSA_POOL_COUNT };
 #define GSA_ARENA_POOLS 2 /* the first two */
 
+/* Free blocks by size (bins.h): 8 bins to a doubling, of sizes in units and below 2^51 bytes. */
+#define GSA_BIN_UNIT_BYTES 512u
+#define GSA_BIN_STEPS_LOG 3u
+#define GSA_BIN_STEPS (1u << GSA_BIN_STEPS_LOG)
+#define GSA_BIN_COUNT 320u
+
+struct gsa_bins {
+	unsigned words;			   /* bit w: some bin of word w is used */
+	uint64_t used[GSA_BIN_COUNT / 64]; /* bit: the bin is */
+	struct gsa_block *first[GSA_BIN_COUNT];
+};
+
+/* Where blocks begin (starts.h). */
+#define GSA_STARTS_LEVELS 5u /* 2^30 units */
+
+struct gsa_starts {
+	_Alignas(64) uint64_t address; /* of the range; 0: not in use */
+	uint64_t size_bytes;
+	unsigned shift; /* log2 of the unit */
+	unsigned levels;
+	struct gsa_block **first;
+	uint64_t *bits[GSA_STARTS_LEVELS]; /* bit: unit, then word of the level below, that is not empty */
+	void *pages;
+	size_t pages_bytes;
+};
+
 /* A LENT block on its way to a lane, which is open until it arrives: when the lane ends, the block is taken back. */
 struct gsa_loan {
 	struct gsa_stream stream;
@@ -205,7 +229,7 @@ struct gsa_block {
 	enum gsa_origin origin : 8; /* of the last allocation */
 	bool shared;		    /* LIVE: somebody else may have its memory mapped, or will */
 	bool retired;	/* LIVE in the chain, but freed: waits in `retired` for its handles to be given back */
-	uint32_t stack; /* of the last allocation */
+	uint16_t bin;	/* which, where it is in one */
 
 	_Alignas(64) struct gsa_block *bin_prev;
 	struct gsa_block *queue_prev; /* the tag's queue, oldest free first; retired: all of these, in any order */
@@ -215,14 +239,15 @@ struct gsa_block {
 	uint64_t free_serial; /* the highest, when blocks merged */
 	uint64_t freed_on;    /* stream id; 0: none, or never used */
 
-	/* Of the last allocation, as in gsa_block_info: */
-	_Alignas(64) uint64_t stream_id;
-	uint64_t asked_bytes;
-	uint64_t serial;
+	/* Of the last allocation, as in gsa_block_info, and in the order of gsa_request, from where it is copied: */
+	_Alignas(64) uint64_t asked_bytes;
 	uint64_t owner;
 	uint64_t pool;
 	uint64_t time_ns;
+	uint32_t stack;
 	uint32_t thread;
+	uint64_t stream_id;
+	uint64_t serial;
 };
 _Static_assert(sizeof(struct gsa_block) == 192, "three cache lines");
 
@@ -304,6 +329,7 @@ struct gsa {
 	struct gsa_bins idle[GSA_POOL_COUNT];
 	struct gsa_tag streamless; /* the tag without a stream; head of the list of all tags */
 	struct gsa_tag *tags[GSA_TAG_BUCKETS];
+	struct gsa_tag *last_tag; /* found last; NULL */
 	struct gsa_fence *spent; /* fences to give back to the driver */
 	struct gsa_block *retired;
 	uint64_t done_serial; /* all work from before this free is known to be done, on all streams */
@@ -325,7 +351,7 @@ struct gsa {
 	struct gsa_aside asides[GSA_ASIDE_STREAMS];
 
 	/* Lanes (lane.h). */
-	unsigned heat; /* how often the lock was found taken lately */
+	unsigned heat; /* how often the lock was found taken lately; at least 1 with GSA_LANES_ALWAYS */
 	uint64_t lanes_after; /* alloc_serial from which on lanes may be opened */
 	uint64_t lanes_look_ns;
 	struct gsa_loan *loans;

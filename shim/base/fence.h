@@ -15,7 +15,7 @@ extern _Atomic bool gsb_fence_lopsided; /* the barrier is that of the one who wr
 void gsb_fence_start(void);
 
 /* Between writing and reading: of the thread that does so often, and of the other one. errno is left as it was. */
-static inline void gsb_fence_light(void)
+static inline __attribute__((always_inline)) void gsb_fence_light(void)
 {
 	if (__builtin_expect(atomic_load_explicit(&gsb_fence_lopsided, memory_order_relaxed), 1))
 		atomic_signal_fence(memory_order_seq_cst);

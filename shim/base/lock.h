@@ -41,11 +41,7 @@ static inline void gsb_lock_note(const struct gsb_lock *lock, bool acquired)
 
 static inline bool gsb_lock_try(struct gsb_lock *lock)
 {
-	unsigned expected = 0;
-
-	if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1, memory_order_acquire,
-								      memory_order_relaxed),
-			     0))
+	if (__builtin_expect(atomic_exchange_explicit(&lock->state, 1, memory_order_acquire) != 0, 0))
 		return false;
 	gsb_lock_note(lock, true);
 	return true;

@@ -11,23 +11,10 @@
 /* One refill: large enough to make mmap rare, small enough not to matter in a process with few allocations. */
 #define SLAB_REFILL_BYTES (64u << 10)
 
-/* Free nodes are out of bounds for AddressSanitizer: a use after gsb_slab_give is seen. */
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#define slab_close(slab, node) ASAN_POISON_MEMORY_REGION(node, (slab)->node_bytes)
-#define slab_open(slab, node) ASAN_UNPOISON_MEMORY_REGION(node, (slab)->node_bytes)
-#else
-#define slab_close(slab, node) ((void)(node))
-#define slab_open(slab, node) ((void)(node))
-#endif
-
-/* Where a reserve fails, and the caller goes on as if it had not, it shall miss the nodes. */
 #ifdef GSB_FAULTS
 #define slab_starve(slab, yes) ((slab)->starved = (yes))
-#define slab_starved(slab) ((slab)->starved)
 #else
 #define slab_starve(slab, yes) false
-#define slab_starved(slab) false
 #endif
 
 void gsb_slab_init(struct gsb_slab *slab, size_t node_bytes)
@@ -66,17 +53,11 @@ int gsb_slab_reserve(struct gsb_slab *slab, size_t count)
 	return GS_OK;
 }
 
-void *gsb_slab_take_dirty(struct gsb_slab *slab)
+void *gsb_slab_refill_take(struct gsb_slab *slab)
 {
-	void *node;
-
-	if (slab_starved(slab) || (slab->free_nodes == NULL && slab_refill(slab) != GS_OK))
+	if (gsb_slab_starved(slab) || (slab->free_nodes == NULL && slab_refill(slab) != GS_OK))
 		return NULL;
-	node = slab->free_nodes;
-	slab_open(slab, node);
-	slab->free_nodes = *(void **)node;
-	slab->free_count--;
-	return node;
+	return gsb_slab_take_dirty(slab);
 }
 
 void *gsb_slab_take(struct gsb_slab *slab)
@@ -84,12 +65,4 @@ void *gsb_slab_take(struct gsb_slab *slab)
 	void *node = gsb_slab_take_dirty(slab);
 
 	return node != NULL ? memset(node, 0, slab->node_bytes) : NULL;
-}
-
-void gsb_slab_give(struct gsb_slab *slab, void *node)
-{
-	*(void **)node = slab->free_nodes;
-	slab->free_nodes = node;
-	slab->free_count++;
-	slab_close(slab, node);
 }

@@ -199,9 +199,9 @@ static inline __attribute__((always_inline)) bool answer_end(const struct answer
 static inline __attribute__((always_inline)) bool alloc_held(struct answer *answer, const struct gsa_request *request, void **ret_pointer)
 {
 	const struct gs_device *device = answer->route->device;
-	struct gsa_note note;
+	struct gsa_note note = {.size_bytes = request->size_bytes, .stack = request->stack};
 
-	if (gsa_alloc_held(device->allocator, request, &note) != GS_OK)
+	if (gsa_alloc_held(device->allocator, request, &note.address) != GS_OK)
 		return false;
 	if (gs_conf.history != 0 || (gs_conf.snapshot & GS_SNAPSHOT_PEAK) != 0)
 		gs_note_served(device, &note, request->stream != NULL ? request->stream->id : 0, served_at(answer));

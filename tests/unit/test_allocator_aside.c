@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "allocator/types.h"
+#include "shim/base/err.h"
 #include "tests/lib/gsa_test.h"
 
 #define PLACE_MATES GSA_ASIDE_STREAMS /* streams whose ids differ by this share a place */
@@ -157,6 +158,27 @@ static void a_block_that_is_aside_is_not_live(void **state)
 	assert_int_equal(gsa_find(bench->allocator, block, &info), GS_E_NOT_FOUND);
 	assert_true(gsa_holds(bench->allocator, block));
 	assert_int_equal(gsa_share(bench->allocator, block), GS_E_NOT_FOUND);
+	bench_close(bench);
+}
+
+/* Where such a size wraps when it is rounded, too: no list is that of nothing. */
+static void a_size_beyond_reason_is_refused(void **state)
+{
+	static const uint64_t sizes[] = {0, (1ull << 46) + 1, UINT64_MAX - 511, UINT64_MAX - 510, UINT64_MAX};
+	struct bench *bench = bench_begun();
+	struct gsa_stream stream = fake_stream(1);
+	struct gsa_request request = {.origin = GSA_ORIGIN_ASYNC, .stream = &stream, .owner = 1};
+	uint64_t address = 1;
+
+	(void)state;
+	give(bench, take(bench, 512, 1), 1);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		request.size_bytes = sizes[i];
+		assert_int_equal(gsa_alloc_held(bench->allocator, &request, &address),
+				 sizes[i] == 0 ? GS_E_INVALID : GS_E_NO_MEMORY);
+		assert_int_equal(address, 1);
+	}
+	assert_int_equal(aside(bench, 1), 1);
 	bench_close(bench);
 }
 
@@ -312,6 +334,7 @@ int main(void)
 	    cmocka_unit_test(a_stream_that_ends_leaves_its_memory),
 	    cmocka_unit_test(nothing_is_held_for_what_is_aside),
 	    cmocka_unit_test(a_block_that_is_aside_is_not_live),
+	    cmocka_unit_test(a_size_beyond_reason_is_refused),
 	    cmocka_unit_test(only_what_goes_back_to_its_stream),
 	    cmocka_unit_test(a_place_has_one_stream),
 	    cmocka_unit_test(there_is_room_for_so_many),

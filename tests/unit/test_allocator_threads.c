@@ -185,9 +185,9 @@ static void steal(void *user)
 {
 	struct bench *bench = user;
 	struct gsa_request request = {.size_bytes = 3 * MIB / 2, .origin = GSA_ORIGIN_LEGACY, .owner = 1};
-	struct gsa_note note;
+	uint64_t address;
 
-	while (gsa_alloc_held(bench->allocator, &request, &note) == GS_OK)
+	while (gsa_alloc_held(bench->allocator, &request, &address) == GS_OK)
 		;
 }
 
