@@ -8,13 +8,17 @@
 /* What a program gets whose runtime cannot be found or lacks the function. */
 #define NO_RUNTIME cudaErrorNotSupported
 
-#define ANSWERED_PASS(symbol, real, caller, arguments) false
+/* Asked before the runtime is known, and after. */
+#define AT_DOOR_PASS(symbol, caller, arguments) false
+#define ANSWERED_PASS(real) false
 #define ENTERING_PASS() (void)0
 #define LEFT_PASS(symbol, real, result) (void)0
-#define ANSWERED_QUICK(symbol, real, caller, arguments) gs_quick_##symbol(real, caller GS_AFTER_COMMA arguments)
+#define AT_DOOR_QUICK(symbol, caller, arguments) gs_quick_##symbol(caller GS_AFTER_COMMA arguments)
+#define ANSWERED_QUICK(real) false
 #define ENTERING_QUICK() gs_quick_entering()
 #define LEFT_QUICK(symbol, real, result) gs_quick_left(real, GS_QUICK_##symbol, result)
-#define ANSWERED_DEVICE(symbol, real, caller, arguments) gs_quick_device(real, device)
+#define AT_DOOR_DEVICE(symbol, caller, arguments) false
+#define ANSWERED_DEVICE(real) gs_quick_device(real, device)
 #define ENTERING_DEVICE() (void)0
 #define LEFT_DEVICE(symbol, real, result) gs_quick_device_left(real, result, device)
 
@@ -22,13 +26,16 @@
 	GS_EXPORT cudaError_t symbol parameters                                                                        \
 	{                                                                                                              \
 		const void *caller = __builtin_return_address(0);                                                      \
-		const struct gs_runtime *real = gs_runtime_of(caller);                                                 \
+		const struct gs_runtime *real;                                                                         \
 		struct gs_runtime_call call;                                                                           \
 		cudaError_t result;                                                                                    \
                                                                                                                        \
+		if (AT_DOOR_##disposition(symbol, caller, arguments))                                                  \
+			return cudaSuccess;                                                                            \
+		real = gs_runtime_of(caller);                                                                          \
 		if (__builtin_expect(real == NULL || real->symbol == NULL, 0))                                         \
 			return NO_RUNTIME;                                                                             \
-		if (ANSWERED_##disposition(symbol, real, caller, arguments))                                           \
+		if (ANSWERED_##disposition(real))                                                                      \
 			return cudaSuccess;                                                                            \
 		if (!gs_runtime_call_begin(&call, GS_FN_##symbol, caller))                                             \
 			return real->symbol arguments;                                                                 \

@@ -218,6 +218,7 @@ GS_EXPORT int dlclose(void *handle)
 	gs_lookup_init();
 	gs_driver_keep();
 	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
+	gs_epoch_end();
 	result = real_dlclose(handle);
 	atomic_fetch_add_explicit(&gs_lookup_unloads, 1, memory_order_release);
 	gs_epoch_end();

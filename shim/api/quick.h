@@ -24,14 +24,12 @@ enum gs_quick_kind {
 };
 
 /* For the rows of runtime.def that say QUICK: true when the call was answered, with success. */
-bool gs_quick_cudaMalloc(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size);
-bool gs_quick_cudaFree(const struct gs_runtime *real, const void *caller, void *devPtr);
-bool gs_quick_cudaMallocAsync(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size,
-			      cudaStream_t hStream);
-bool gs_quick_cudaMallocAsync_ptsz(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size,
-				   cudaStream_t hStream);
-bool gs_quick_cudaFreeAsync(const struct gs_runtime *real, const void *caller, void *devPtr, cudaStream_t hStream);
-bool gs_quick_cudaFreeAsync_ptsz(const struct gs_runtime *real, const void *caller, void *devPtr, cudaStream_t hStream);
+bool gs_quick_cudaMalloc(const void *caller, void **devPtr, size_t size);
+bool gs_quick_cudaFree(const void *caller, void *devPtr);
+bool gs_quick_cudaMallocAsync(const void *caller, void **devPtr, size_t size, cudaStream_t hStream);
+bool gs_quick_cudaMallocAsync_ptsz(const void *caller, void **devPtr, size_t size, cudaStream_t hStream);
+bool gs_quick_cudaFreeAsync(const void *caller, void *devPtr, cudaStream_t hStream);
+bool gs_quick_cudaFreeAsync_ptsz(const void *caller, void *devPtr, cudaStream_t hStream);
 
 /* Around such a call where the runtime is entered. */
 static inline void gs_quick_entering(void)

@@ -200,6 +200,18 @@ const struct gs_runtime *gs_runtime_find(const void *caller, uint64_t unloads)
 	return known.runtime;
 }
 
+const struct gs_runtime_caller *gs_runtime_caller_of(const void *caller)
+{
+	uint64_t unloads = atomic_load_explicit(&gs_lookup_unloads, memory_order_acquire);
+
+	if (gs_runtime_find(caller, unloads) == NULL)
+		return NULL;
+	for (unsigned i = 0; i < GS_RUNTIME_CALLERS; i++)
+		if (gs_runtime_fits(&gs_runtime_callers[i], caller, unloads))
+			return &gs_runtime_callers[i];
+	return NULL;
+}
+
 void gs_runtime_reset_locks(void)
 {
 	gsb_lock_reset(&runtime_lock);

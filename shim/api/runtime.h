@@ -46,6 +46,9 @@ static inline __attribute__((always_inline)) const struct gs_runtime *gs_runtime
 	return gs_runtime_find(caller, unloads);
 }
 
+/* The object that the code belongs to, with its runtime, as the thread knows it; NULL likewise. */
+const struct gs_runtime_caller *gs_runtime_caller_of(const void *caller);
+
 void gs_runtime_reset_locks(void);
 
 #endif

@@ -21,6 +21,7 @@ static pthread_key_t thread_end;
 static void thread_ended(void *block)
 {
 	gs_thread.counters = NULL;
+	gs_thread.routes = NULL;
 	atomic_store_explicit(&((struct gs_counter_block *)block)->owner, 0, memory_order_release);
 }
 

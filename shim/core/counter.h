@@ -31,6 +31,7 @@ struct gs_counter_block {
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
 	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
 	struct gs_known_table *known;  /* of its owner (shim/submit/known.h); NULL until the first one */
+	struct gs_route *routes;       /* of its owner (shim/wrap/quick.c); NULL until some owner learns one */
 	void *waited;                  /* shim/watch/wait.c: where its owner waited last by name */
 	struct gs_ring_run run;        /* of its owner */
 	struct gs_counter_block *next; /* in the list of all blocks */
@@ -70,15 +71,18 @@ static inline void gs_counter_work_end(void)
 			      atomic_load_explicit(&block->work_ended, memory_order_relaxed) + 1, memory_order_release);
 }
 
+/* By the only one who writes it: one instruction, which is not locked. */
+static inline void gs_counter_own_add(_Atomic uint64_t *sum, uint64_t more)
+{
+	__asm__("addq %1, %0" : "+m"(*sum) : "er"(more) : "cc");
+}
+
 /* block: gs_counter_block_own. */
 static inline void gs_counter_block_add(struct gs_counter_block *block, enum gs_fn fn, uint64_t ticks)
 {
-	atomic_store_explicit(&block->fn[fn].calls,
-			      atomic_load_explicit(&block->fn[fn].calls, memory_order_relaxed) + 1, memory_order_relaxed);
+	gs_counter_own_add(&block->fn[fn].calls, 1);
 	if (ticks != 0)
-		atomic_store_explicit(&block->fn[fn].ticks,
-				      atomic_load_explicit(&block->fn[fn].ticks, memory_order_relaxed) + ticks,
-				      memory_order_relaxed);
+		gs_counter_own_add(&block->fn[fn].ticks, ticks);
 }
 
 static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
@@ -88,9 +92,7 @@ static inline void gs_counter_add(enum gs_fn fn, uint64_t ticks)
 
 static inline void gs_figure_add(enum gs_figure figure, uint64_t more)
 {
-	_Atomic uint64_t *sum = &gs_counter_block_own()->figures[figure];
-
-	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + more, memory_order_relaxed);
+	gs_counter_own_add(&gs_counter_block_own()->figures[figure], more);
 }
 
 /* Reading, by any thread at any time. Index: enum gs_fn. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct gs_counter_block;
+struct gs_route;
 struct gs_sample_pair;
 
 /* Questions whether work is done that the thread asks one after the other. */
@@ -35,6 +36,7 @@ struct gs_thread {
 	uint64_t launches;                 /* of this thread */
 	struct gs_sample_pair *sample;     /* a launch in progress is one: shim/watch/sample.h */
 	struct gs_counter_block *counters; /* this thread's; NULL until its first call */
+	struct gs_route *routes;           /* likewise, of shim/wrap/quick.c; NULL until it learns one */
 };
 
 extern _Thread_local struct gs_thread gs_thread __attribute__((tls_model("initial-exec")));

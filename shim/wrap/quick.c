@@ -2,8 +2,9 @@
  * cases are taken that need no driver and cannot fail. The driver's function counts as called, too.
  *
  * What a call needs to know (the device, the stream, that nothing forbids it) is found out once and kept for the thread
- * as a *route*, by the stream that the program named. A route holds as long as the epoch does (shim/core/epoch.h); which
- * context is current the driver is asked each time. */
+ * as a *route*, by the stream that the program named. A route holds as long as the epoch does (shim/core/epoch.h), for the object
+ * that called last; which context is current the driver is asked each time. An allocation's request is part of it, all but the
+ * size: with lean settings, where nobody is told of the call, nothing else is made. */
 #include "shim/api/quick.h"
 
 #include <stdatomic.h>
@@ -11,7 +12,7 @@
 
 #include "shim/api/driver.h"
 #include "shim/base/err.h"
-#include "shim/base/hot.h"
+#include "shim/base/os.h"
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
@@ -25,18 +26,23 @@
 #define ROUTES 8u
 #define NO_STREAM ((CUstream)0x3) /* beside CU_STREAM_LEGACY and CU_STREAM_PER_THREAD */
 
-struct route {
-	const struct gs_runtime *real;
-	CUstream handle; /* never NULL: the default streams by their own handles; NO_STREAM: for cudaMalloc and cudaFree */
+struct gs_route {
+	CUstream handle; /* as the program names it, NULL too; NO_STREAM: for cudaMalloc and cudaFree */
 	uint64_t epoch;
+	uintptr_t caller, caller_bytes; /* the object that calls, through `real` */
+	CUcontext current;
+	struct gsa *allocator;
 	uint32_t kinds; /* that may be answered, by enum gs_quick_kind */
+	bool noted;	/* somebody is told of the call, or it is timed */
+	struct gsa_request request; /* of an allocation; its size is that of the last one */
+
+	struct gsa_stream stream;
+	const struct gs_runtime *real;
 	struct gs_context context;
 	struct gs_device *device;
-	struct gsa_stream stream;
 };
 
-static _Thread_local struct route routes[ROUTES] __attribute__((tls_model("initial-exec")));
-GSB_HOT static _Atomic bool stopped;
+static _Atomic bool stopped;
 
 /* The device of the thread: what a runtime said last, and in which context. */
 static _Thread_local struct {
@@ -56,8 +62,27 @@ void gs_quick_stop(void)
 static void forget(void)
 {
 	gs_thread.quick_kinds = 0;
-	for (unsigned i = 0; i < ROUTES; i++)
-		routes[i].epoch = 0;
+	if (gs_thread.routes != NULL)
+		memset(gs_thread.routes, 0, ROUTES * sizeof(*gs_thread.routes));
+}
+
+/* Of the thread; NULL where there is no memory for them. They lie in what its counters leave to the next thread. */
+static struct gs_route *routes_own(void)
+{
+	struct gs_counter_block *block = gs_counter_block_own();
+
+	if (gs_thread.routes != NULL || gs_thread.counters == NULL)
+		return gs_thread.routes;
+	if (block->routes == NULL)
+		block->routes = gsb_os_pages_map(ROUTES * sizeof(*block->routes));
+	else
+		memset(block->routes, 0, ROUTES * sizeof(*block->routes));
+	return gs_thread.routes = block->routes;
+}
+
+static inline unsigned place_of(CUstream handle)
+{
+	return ((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % ROUTES;
 }
 
 void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaError_t result)
@@ -92,8 +117,10 @@ static struct gs_device *device_learn(const struct gs_runtime *real, enum gs_qui
 }
 
 /* Whether calls of this kind may be answered on the route, whose stream is found out. */
-static bool kind_learn(struct route *route, enum gs_quick_kind kind)
+static bool kind_learn(struct gs_route *route, enum gs_quick_kind kind)
 {
+	CUstream handle = route->handle != NULL ? route->handle : CU_STREAM_LEGACY;
+
 	switch (kind) {
 	case GS_QUICK_cudaMalloc:
 		return !gs_memory_needs_plain(false);
@@ -102,233 +129,286 @@ static bool kind_learn(struct route *route, enum gs_quick_kind kind)
 	case GS_QUICK_cudaMallocAsync:
 	case GS_QUICK_cudaMallocAsync_ptsz:
 		return route->device->pools && atomic_load(&route->device->default_is_current) &&
-		       gs_stream_resolve_in(&route->context, route->handle, false, &route->stream) &&
+		       gs_stream_resolve_in(&route->context, handle, false, &route->stream) &&
 		       route->stream.owner == (uint64_t)(uintptr_t)route->context.handle;
 	case GS_QUICK_cudaFreeAsync:
 	case GS_QUICK_cudaFreeAsync_ptsz:
-		return gs_stream_resolve_in(&route->context, route->handle, false, &route->stream);
+		return gs_stream_resolve_in(&route->context, handle, false, &route->stream);
 	}
 	return false;
 }
 
-static __attribute__((noinline, cold)) bool route_learn(struct route *route, const struct gs_runtime *real,
-						  enum gs_quick_kind kind, CUstream handle)
+static bool is_noted(void)
 {
-	struct route learned = {.real = real, .handle = handle, .epoch = gs_epoch()};
+	return gs_call_timed || gs_conf.history != 0 || (gs_conf.snapshot & GS_SNAPSHOT_PEAK) != 0 ||
+	       gs_conf.stacks != GS_STACK_OFF;
+}
+
+static struct gsa_request request_of(const struct gs_route *route)
+{
+	if (route->handle == NO_STREAM)
+		return (struct gsa_request){
+			.origin = GSA_ORIGIN_LEGACY,
+			.owner = (uint64_t)(uintptr_t)route->context.handle,
+			.thread = gs_thread_id(),
+			.time_ns = GSA_TIME_NONE,
+		};
+	return (struct gsa_request){
+		.origin = GSA_ORIGIN_ASYNC,
+		.owner = route->stream.owner,
+		.pool = (uint64_t)(uintptr_t)route->device->default_pool,
+		.lasting = !route->context.primary,
+		.thread = gs_thread_id(),
+		.time_ns = GSA_TIME_NONE,
+	};
+}
+
+static bool route_learn(struct gs_route *route, const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
+{
+	struct gs_route learned = {.real = real, .handle = handle, .epoch = gs_epoch(), .noted = is_noted()};
 
 	learned.device = device_learn(real, kind, &learned.context);
 	if (learned.device == NULL || !kind_learn(&learned, kind))
 		return false;
+	learned.allocator = learned.device->allocator;
+	learned.current = learned.context.handle;
+	learned.request = request_of(&learned);
 	learned.kinds = 1u << kind;
 	/* Of this epoch it is of this runtime and context, too: others are forgotten. */
 	if (route->handle == handle && route->epoch == learned.epoch)
 		learned.kinds |= route->kinds;
 	*route = learned;
+	route->request.stream = handle != NO_STREAM ? &route->stream : NULL;
 	return true;
 }
 
-/* Begins to answer a call: NULL where it has to enter the runtime. Followed by answer_begin and answer_end. */
-static inline __attribute__((always_inline)) const struct route *
-quick_begin(const struct gs_runtime *real, enum gs_quick_kind kind, CUstream handle)
+/* Whatever else holds, it is for the thread's current context. */
+static inline bool is_current(const struct gs_route *route)
 {
-	struct route *route = &routes[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % ROUTES];
 	CUcontext current = NULL;
 
-	__asm__("" : "+r"(route)); /* found once: the compiler takes it to be cheap to find again */
-	if (gs_thread.inside != 0 || gs_thread.runtime_fn != 0)
+	return gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == route->current;
+}
+
+static inline bool holds(const struct gs_route *route, enum gs_quick_kind kind, CUstream handle)
+{
+	return route->handle == handle && (route->kinds >> kind & 1) != 0 && route->epoch == gs_epoch();
+}
+
+/* The thread is inside. An object that calls by turns with others takes the route over. */
+static struct gs_route *route_find(enum gs_quick_kind kind, const void *caller, CUstream handle)
+{
+	struct gs_route *routes = routes_own(), *route;
+	const struct gs_runtime_caller *known = gs_runtime_caller_of(caller);
+
+	if (routes == NULL || known == NULL)
+		return NULL;
+	route = &routes[place_of(handle)];
+	if (!(holds(route, kind, handle) && route->real == known->runtime && is_current(route)) &&
+	    !route_learn(route, known->runtime, kind, handle))
+		return NULL;
+	route->caller = known->start;
+	route->caller_bytes = known->end - known->start;
+	return route;
+}
+
+static __attribute__((noinline)) struct gs_route *begin_anew(enum gs_quick_kind kind, const void *caller, CUstream handle)
+{
+	struct gs_route *route;
+
+	if (gs_thread.inside != 0 || gs_thread.runtime_fn != 0 || (gs_thread.quick_kinds >> kind & 1) == 0)
 		return NULL;
 	gs_thread.inside = 1;
-	if (__builtin_expect(route->handle == handle && route->real == real && (route->kinds >> kind & 1) != 0 &&
-				     route->epoch == gs_epoch() &&
-				     gs_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
-				     current == route->context.handle,
-			     1))
-		return route;
-	if (route_learn(route, real, kind, handle))
+	route = route_find(kind, caller, handle);
+	if (route == NULL)
+		gs_thread.inside = 0;
+	return route;
+}
+
+/* Begins to answer a call: NULL where it has to enter the runtime. Followed by quick_end. */
+static inline __attribute__((always_inline)) struct gs_route *quick_begin(enum gs_quick_kind kind, const void *caller,
+								      CUstream handle)
+{
+	struct gs_route *route = gs_thread.routes;
+
+	if (__builtin_expect((gs_thread.inside | gs_thread.runtime_fn) != 0 || route == NULL, 0))
+		return begin_anew(kind, caller, handle);
+	route += place_of(handle);
+	if (__builtin_expect(!holds(route, kind, handle) || (uintptr_t)caller - route->caller >= route->caller_bytes, 0))
+		return begin_anew(kind, caller, handle);
+	gs_thread.inside = 1;
+	if (__builtin_expect(is_current(route), 1))
 		return route;
 	gs_thread.inside = 0;
-	return NULL;
+	return begin_anew(kind, caller, handle);
 }
 
-/* What is known of a call that is being answered. */
-struct answer {
-	const struct route *route;
-	const void *caller;
-	uint64_t start_ticks; /* 0: not timed */
-	uint64_t end_ticks;   /* 0: not taken yet */
-};
-
-static inline struct answer answer_begin(const struct route *route, const void *caller)
-{
-	return (struct answer){route, caller, gs_call_timed ? gs_ticks() : 0, 0};
-}
-
-static inline uint64_t time_of(const struct answer *answer)
-{
-	return answer->start_ticks != 0 ? gs_clock_at(answer->start_ticks) : gs_clock_ns();
-}
-
-/* For an allocation, which is told when it was only if there is a history to look that up in. */
-static inline uint64_t birth_of(const struct answer *answer)
-{
-	return gs_conf.history != 0 || answer->start_ticks != 0 ? time_of(answer) : GSA_TIME_NONE;
-}
-
-/* After it was served: of what else happened to the memory, all came before. */
-static inline uint64_t served_at(struct answer *answer)
-{
-	answer->end_ticks = gs_ticks();
-	return gs_clock_at(answer->end_ticks);
-}
-
-/* The functions are those by which the call is counted. */
-static inline __attribute__((always_inline)) bool answer_end(const struct answer *answer, enum gs_fn runtime_fn, enum gs_fn driver_fn, bool answered)
+/* The functions are those by which the call is counted. Ticks of its end are 0 where it was not timed. */
+static inline __attribute__((always_inline)) bool quick_end(enum gs_fn runtime_fn, enum gs_fn driver_fn, bool answered,
+							 uint64_t ticks, uint64_t end_ticks)
 {
 	if (__builtin_expect(answered, 1)) {
-		uint64_t end_ticks = answer->start_ticks == 0 ? 0 : answer->end_ticks != 0 ? answer->end_ticks : gs_ticks();
 		struct gs_counter_block *counters = gs_counter_block_own();
 
 		gs_counter_block_add(counters, runtime_fn, 0);
-		gs_counter_block_add(counters, driver_fn, end_ticks - answer->start_ticks);
-		gs_call_do_due(CUDA_SUCCESS, end_ticks);
+		gs_counter_block_add(counters, driver_fn, ticks);
+		if (end_ticks != 0)
+			gs_call_do_due(CUDA_SUCCESS, end_ticks);
+		else if (__builtin_expect(gs_trigger_is_due(0), 0))
+			gs_trigger_fire(0);
 	}
 	gs_thread.inside = 0;
 	return answered;
 }
 
-static inline __attribute__((always_inline)) bool alloc_held(struct answer *answer, const struct gsa_request *request, void **ret_pointer)
-{
-	const struct gs_device *device = answer->route->device;
-	struct gsa_note note = {.size_bytes = request->size_bytes, .stack = request->stack};
+/* --- a call that somebody is told of, or that is timed ------------------------------------------------------------ */
 
-	if (gsa_alloc_held(device->allocator, request, &note.address) != GS_OK)
-		return false;
-	if (gs_conf.history != 0 || (gs_conf.snapshot & GS_SNAPSHOT_PEAK) != 0)
-		gs_note_served(device, &note, request->stream != NULL ? request->stream->id : 0, served_at(answer));
-	*ret_pointer = (void *)(uintptr_t)note.address;
-	return true;
+static inline uint64_t time_of(uint64_t start_ticks)
+{
+	return start_ticks != 0 ? gs_clock_at(start_ticks) : gs_clock_ns();
 }
 
-static inline __attribute__((always_inline)) bool free_held(const struct answer *answer, void *pointer, const struct gsa_stream *stream)
+static inline uint64_t begin_ticks(void)
 {
-	const struct gs_device *device = answer->route->device;
-	uint64_t when_ns = gs_conf.history != 0 ? time_of(answer) : 0;
+	return gs_call_timed ? gs_ticks() : 0;
+}
+
+static inline bool noted_end(enum gs_fn runtime_fn, enum gs_fn driver_fn, bool answered, uint64_t start_ticks, uint64_t end_ticks)
+{
+	if (answered && start_ticks != 0 && end_ticks == 0)
+		end_ticks = gs_ticks();
+	if (start_ticks == 0)
+		end_ticks = 0;
+	return quick_end(runtime_fn, driver_fn, answered, end_ticks - start_ticks, end_ticks);
+}
+
+/* An allocation is told when it was only if there is a history to look that up in. What else happens to the memory comes after
+ * it was served, and has a later time. */
+static __attribute__((noinline)) bool alloc_noted(const struct gs_route *route, const void *caller, void **ret_pointer,
+						  size_t size_bytes, enum gs_fn runtime_fn, enum gs_fn driver_fn)
+{
+	uint64_t start_ticks = begin_ticks(), end_ticks = 0;
+	struct gsa_request request = route->request;
 	struct gsa_note note;
+	bool answered;
 
-	if (gsa_free_held(device->allocator, (uint64_t)(uintptr_t)pointer, stream, &note) != GS_OK)
-		return false;
-	if (gs_conf.history != 0)
-		gs_note_freed(device, &note, stream != NULL ? stream->id : 0, when_ns);
-	return true;
-}
-
-bool gs_quick_cudaMalloc(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size)
-{
-	const struct route *route;
-	struct answer answer;
-	bool answered = false;
-
-	if (devPtr == NULL || size == 0 || (route = quick_begin(real, GS_QUICK_cudaMalloc, NO_STREAM)) == NULL)
-		return false;
-	answer = answer_begin(route, caller);
-	if (!gs_torch_is_caller(caller)) {
-		struct gsa_request request = {
-			.size_bytes = size,
-			.origin = GSA_ORIGIN_LEGACY,
-			.owner = (uint64_t)(uintptr_t)route->context.handle,
-			.stack = gs_note_stack_at(caller),
-			.thread = gs_thread_id(),
-			.time_ns = birth_of(&answer),
-		};
-
-		answered = alloc_held(&answer, &request, devPtr);
+	request.size_bytes = size_bytes;
+	request.stack = gs_note_stack_at(caller);
+	if (gs_conf.history != 0 || start_ticks != 0)
+		request.time_ns = time_of(start_ticks);
+	answered = gsa_alloc_held(route->allocator, &request, &note.address) == GS_OK;
+	if (answered && (gs_conf.history != 0 || (gs_conf.snapshot & GS_SNAPSHOT_PEAK) != 0)) {
+		note.size_bytes = size_bytes;
+		note.stack = request.stack;
+		end_ticks = gs_ticks();
+		gs_note_served(route->device, &note, request.stream != NULL ? request.stream->id : 0, gs_clock_at(end_ticks));
 	}
-	return answer_end(&answer, GS_FN_cudaMalloc, GS_FN_cuMemAlloc_v2, answered);
+	if (answered)
+		*ret_pointer = (void *)(uintptr_t)note.address;
+	return noted_end(runtime_fn, driver_fn, answered, start_ticks, end_ticks);
 }
 
-bool gs_quick_cudaFree(const struct gs_runtime *real, const void *caller, void *devPtr)
+static __attribute__((noinline)) bool free_noted(const struct gs_route *route, void *pointer, enum gs_fn runtime_fn,
+						 enum gs_fn driver_fn)
 {
-	const struct route *route;
-	struct answer answer;
+	const struct gsa_stream *stream = route->request.stream;
+	uint64_t start_ticks = begin_ticks();
+	uint64_t when_ns = gs_conf.history != 0 ? time_of(start_ticks) : 0;
+	struct gsa_note note;
+	bool answered = gsa_free_held(route->allocator, (uint64_t)(uintptr_t)pointer, stream, &note) == GS_OK;
 
-	if (devPtr == NULL || (route = quick_begin(real, GS_QUICK_cudaFree, NO_STREAM)) == NULL)
+	if (answered && gs_conf.history != 0)
+		gs_note_freed(route->device, &note, stream != NULL ? stream->id : 0, when_ns);
+	return noted_end(runtime_fn, driver_fn, answered, start_ticks, 0);
+}
+
+/* --- the calls ---------------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) bool alloc_on(struct gs_route *route, const void *caller, void **devPtr, size_t size,
+							 enum gs_fn runtime_fn, enum gs_fn driver_fn)
+{
+	uint64_t address;
+	bool answered;
+
+	if (route->noted)
+		return alloc_noted(route, caller, devPtr, size, runtime_fn, driver_fn);
+	route->request.size_bytes = size;
+	answered = gsa_alloc_held(route->allocator, &route->request, &address) == GS_OK;
+	if (answered)
+		*devPtr = (void *)(uintptr_t)address;
+	return quick_end(runtime_fn, driver_fn, answered, 0, 0);
+}
+
+static inline __attribute__((always_inline)) bool free_on(const struct gs_route *route, void *devPtr, enum gs_fn runtime_fn,
+							enum gs_fn driver_fn)
+{
+	if (route->noted)
+		return free_noted(route, devPtr, runtime_fn, driver_fn);
+	return quick_end(runtime_fn, driver_fn,
+			 gsa_free_held(route->allocator, (uint64_t)(uintptr_t)devPtr, route->request.stream, NULL) == GS_OK, 0, 0);
+}
+
+bool gs_quick_cudaMalloc(const void *caller, void **devPtr, size_t size)
+{
+	struct gs_route *route;
+
+	if (devPtr == NULL || gs_torch_is_caller(caller) || (route = quick_begin(GS_QUICK_cudaMalloc, caller, NO_STREAM)) == NULL)
 		return false;
-	answer = answer_begin(route, caller);
-	return answer_end(&answer, GS_FN_cudaFree, GS_FN_cuMemFree_v2,
-			  !gs_memory_free_waits() && free_held(&answer, devPtr, NULL));
+	return alloc_on(route, caller, devPtr, size, GS_FN_cudaMalloc, GS_FN_cuMemAlloc_v2);
 }
 
-static inline CUstream default_or(cudaStream_t hStream, bool per_thread)
+bool gs_quick_cudaFree(const void *caller, void *devPtr)
 {
-	return hStream != NULL ? hStream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
+	struct gs_route *route;
 
-static inline __attribute__((always_inline)) bool malloc_async(const struct gs_runtime *real, const void *caller,
-							       bool per_thread, void **devPtr, size_t size,
-							       cudaStream_t hStream)
-{
-	const struct route *route;
-	struct answer answer;
-
-	if (devPtr == NULL || size == 0 ||
-	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaMallocAsync_ptsz : GS_QUICK_cudaMallocAsync,
-				 default_or(hStream, per_thread))) == NULL)
+	if (devPtr == NULL || (route = quick_begin(GS_QUICK_cudaFree, caller, NO_STREAM)) == NULL)
 		return false;
-	answer = answer_begin(route, caller);
-
-	struct gsa_request request = {
-		.size_bytes = size,
-		.origin = GSA_ORIGIN_ASYNC,
-		.stream = &route->stream,
-		.owner = route->stream.owner,
-		.pool = (uint64_t)(uintptr_t)route->device->default_pool,
-		.lasting = !route->context.primary,
-		.stack = gs_note_stack_at(caller),
-		.thread = gs_thread_id(),
-		.time_ns = birth_of(&answer),
-	};
-
-	return answer_end(&answer, per_thread ? GS_FN_cudaMallocAsync_ptsz : GS_FN_cudaMallocAsync,
-			  per_thread ? GS_FN_cuMemAllocAsync_ptsz : GS_FN_cuMemAllocAsync,
-			  alloc_held(&answer, &request, devPtr));
+	if (!gs_memory_free_waits())
+		return free_on(route, devPtr, GS_FN_cudaFree, GS_FN_cuMemFree_v2);
+	gs_thread.inside = 0;
+	return false;
 }
 
-static inline __attribute__((always_inline)) bool free_async(const struct gs_runtime *real, const void *caller,
-							     bool per_thread, void *devPtr, cudaStream_t hStream)
+/* The default stream of these functions is that of the thread. */
+static inline CUstream per_thread(cudaStream_t hStream)
 {
-	const struct route *route;
-	struct answer answer;
+	return hStream != NULL ? hStream : CU_STREAM_PER_THREAD;
+}
 
-	if (devPtr == NULL ||
-	    (route = quick_begin(real, per_thread ? GS_QUICK_cudaFreeAsync_ptsz : GS_QUICK_cudaFreeAsync,
-				 default_or(hStream, per_thread))) == NULL)
+bool gs_quick_cudaMallocAsync(const void *caller, void **devPtr, size_t size, cudaStream_t hStream)
+{
+	struct gs_route *route;
+
+	if (devPtr == NULL || (route = quick_begin(GS_QUICK_cudaMallocAsync, caller, hStream)) == NULL)
 		return false;
-	answer = answer_begin(route, caller);
-	return answer_end(&answer, per_thread ? GS_FN_cudaFreeAsync_ptsz : GS_FN_cudaFreeAsync,
-			  per_thread ? GS_FN_cuMemFreeAsync_ptsz : GS_FN_cuMemFreeAsync,
-			  free_held(&answer, devPtr, &route->stream));
+	return alloc_on(route, caller, devPtr, size, GS_FN_cudaMallocAsync, GS_FN_cuMemAllocAsync);
 }
 
-bool gs_quick_cudaMallocAsync(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size,
-			      cudaStream_t hStream)
+bool gs_quick_cudaMallocAsync_ptsz(const void *caller, void **devPtr, size_t size, cudaStream_t hStream)
 {
-	return malloc_async(real, caller, false, devPtr, size, hStream);
+	struct gs_route *route;
+
+	if (devPtr == NULL || (route = quick_begin(GS_QUICK_cudaMallocAsync_ptsz, caller, per_thread(hStream))) == NULL)
+		return false;
+	return alloc_on(route, caller, devPtr, size, GS_FN_cudaMallocAsync_ptsz, GS_FN_cuMemAllocAsync_ptsz);
 }
 
-bool gs_quick_cudaMallocAsync_ptsz(const struct gs_runtime *real, const void *caller, void **devPtr, size_t size,
-				   cudaStream_t hStream)
+bool gs_quick_cudaFreeAsync(const void *caller, void *devPtr, cudaStream_t hStream)
 {
-	return malloc_async(real, caller, true, devPtr, size, hStream);
+	struct gs_route *route;
+
+	if (devPtr == NULL || (route = quick_begin(GS_QUICK_cudaFreeAsync, caller, hStream)) == NULL)
+		return false;
+	return free_on(route, devPtr, GS_FN_cudaFreeAsync, GS_FN_cuMemFreeAsync);
 }
 
-bool gs_quick_cudaFreeAsync(const struct gs_runtime *real, const void *caller, void *devPtr, cudaStream_t hStream)
+bool gs_quick_cudaFreeAsync_ptsz(const void *caller, void *devPtr, cudaStream_t hStream)
 {
-	return free_async(real, caller, false, devPtr, hStream);
-}
+	struct gs_route *route;
 
-bool gs_quick_cudaFreeAsync_ptsz(const struct gs_runtime *real, const void *caller, void *devPtr, cudaStream_t hStream)
-{
-	return free_async(real, caller, true, devPtr, hStream);
+	if (devPtr == NULL || (route = quick_begin(GS_QUICK_cudaFreeAsync_ptsz, caller, per_thread(hStream))) == NULL)
+		return false;
+	return free_on(route, devPtr, GS_FN_cudaFreeAsync_ptsz, GS_FN_cuMemFreeAsync_ptsz);
 }
 
 bool gs_quick_device(const struct gs_runtime *real, int *device)

@@ -361,8 +361,8 @@ def runtime_mutants(numbers):
     for index, symbol in enumerate(kinds):
         numbers["quick:" + symbol] = 2900 + index
     return '#include "shim/base/mutant.h"\n' + changed(
-        read("shim/api/entry_runtime.c"), "ANSWERED_QUICK(symbol, real, caller, arguments) ",
-        "ANSWERED_QUICK(symbol, real, caller, arguments) gsb_mutant != 2900 + (int)GS_QUICK_##symbol && ")
+        read("shim/api/entry_runtime.c"), "AT_DOOR_QUICK(symbol, caller, arguments) ",
+        "AT_DOOR_QUICK(symbol, caller, arguments) gsb_mutant != 2900 + (int)GS_QUICK_##symbol && ")
 
 
 def lookup_mutants():
