@@ -483,14 +483,15 @@ static void attribute(void)
 
 static const char *library; /* argv[2] */
 
-/* A library comes that calls the driver past gpushim. */
-static void imports(void)
+/* A library comes that calls the driver past gpushim, when nothing is put off or when something is. */
+static void library_comes(bool busy)
 {
 	cudaStream_t stream = stream_new();
 	uint32_t *words = words_new();
 
 	warm_up(words, stream);
-	NEED(cudaStreamSynchronize(stream));
+	if (!busy)
+		NEED(cudaStreamSynchronize(stream));
 	if (dlopen(library, RTLD_NOW) == NULL) {
 		printf("no library: %s\n", dlerror());
 		return;
@@ -498,6 +499,16 @@ static void imports(void)
 	for (unsigned i = 0; i < 10; i++)
 		warm_up(words, stream);
 	printf("first %u\n", first_of(words));
+}
+
+static void imports(void)
+{
+	library_comes(false);
+}
+
+static void imports_busy(void)
+{
+	library_comes(true);
 }
 
 /* Memory that was freed is there when a launch lacks some, which SIM_FAULT makes. */
@@ -515,7 +526,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"imports", imports}, {"lacks", lacks},
+	{"imports", imports}, {"imports_busy", imports_busy}, {"lacks", lacks},
 	{"chain", chain},	  {"spin", spin},     {"turns", turns},	    {"legacy", legacy},	      {"per_thread", per_thread},
 	{"refused", refused},	  {"params", params}, {"memory", memory},   {"callbacks", callbacks}, {"threads", threads},
 	{"waits_beside", waits_beside},

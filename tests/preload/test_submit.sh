@@ -87,6 +87,14 @@ same 'a library that calls the driver past gpushim comes (H17)' "$programs/rt_su
 ok 'then nothing more is put off' test "$(put_off)" -gt 0 -a "$(put_off)" -lt 200
 is 'which is said once' "$(grep -c 'no longer put off: the program imports cuArrayDestroy, which gpushim does not know' "$folder/err")" 1
 
+name='it is seen while launches are held, too (H17)'
+if [ -e "$folder/eager/libgpushim.so" ]; then
+	GPUSHIM_ALLOC_CONF=$GPUSHIM_ALLOC_CONF,graph:auto sim --build "$folder/eager" "$programs/rt_submit" imports_busy "$programs/lib_drv_array.so"
+	ok "$name" test "$(put_off)" -gt 0 -a "$(put_off)" -lt 200
+else
+	skip "$name" 'no debug build of libgpushim.so'
+fi
+
 quiet() { # quiet VARIABLE=VALUE..: runs the chain with these
 	rm -f "$folder"/gpushim.*
 	(cd "$folder" && env "$@" timeout 120 "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_submit" chain >out 2>err)
