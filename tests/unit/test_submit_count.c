@@ -8,7 +8,7 @@
 
 #include "shim/submit/count.h"
 
-enum { THREADS = 4, TIMES = 200000 };
+enum { THREADS = 4, TIMES = 2000000 };
 
 static void *count_often(void *unused)
 {

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+
 #include "shim/api/call.h"
 #include "shim/core/counter.h"
 #include "shim/stack/table.h"
@@ -41,6 +43,37 @@ static void test_kernels(void **state)
 		assert_ptr_not_equal(gs_kernel_row(b->kind, b->name, b->stack), row);
 		assert_ptr_equal(gs_kernel_row(a->kind, a->name, a->stack), row);
 	}
+}
+
+static void *launch_elsewhere(void *row)
+{
+	gs_kernel_add(row, 7);
+	gs_kernel_add(gs_kernel_row(0, 4711, 1), 7);
+	return NULL;
+}
+
+static uint64_t own(const struct gs_sum *sum)
+{
+	return atomic_load(&sum->own);
+}
+
+/* Only the thread that came first adds without a locked instruction, to what is its own. */
+static void test_owner(void **state)
+{
+	struct gs_kernel_row *row = gs_kernel_row(0, 4711, 1);
+	pthread_t thread;
+
+	(void)state;
+	gs_kernel_add(row, 5);
+	assert_int_equal(pthread_create(&thread, NULL, launch_elsewhere, row), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(own(&row->calls), 1);
+	assert_int_equal(own(&row->ticks), 5);
+	gs_kernel_add(row, 5);
+	assert_int_equal(own(&row->calls), 2);
+	assert_int_equal(own(&row->ticks), 10);
+	assert_int_equal(gs_sum_read(&row->calls), 4);
+	assert_int_equal(gs_sum_read(&row->ticks), 24);
 }
 
 struct wait_key {
@@ -122,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_kernels),
+	    cmocka_unit_test(test_owner),
 	    cmocka_unit_test(test_waits),
 	    cmocka_unit_test(test_figures),
 	};
