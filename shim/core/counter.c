@@ -43,8 +43,10 @@ static struct gs_counter_block *reuse_block(uint32_t tid)
 	for (struct gs_counter_block *block = atomic_load(&all_blocks); block != NULL; block = block->next) {
 		uint32_t nobody = 0;
 
-		if (atomic_compare_exchange_strong(&block->owner, &nobody, tid))
-			return block;
+		if (!atomic_compare_exchange_strong(&block->owner, &nobody, tid))
+			continue;
+		block->waited = NULL; /* the new owner has not */
+		return block;
 	}
 	return NULL;
 }

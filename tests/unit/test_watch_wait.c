@@ -87,6 +87,40 @@ static void sync_at(uint32_t place, uint64_t launches)
 	gs_wait_ended(&call, CUDA_SUCCESS, 1);
 }
 
+static void *sync_once(void *unused)
+{
+	sync_at(PLACES + 4, 0);
+	return unused;
+}
+
+static void *ask_time(void *unused)
+{
+	gs_wait_timed();
+	return unused;
+}
+
+/* Whoever asks for the time between events has not waited where a thread did that is gone, though its counters are handed on. */
+static void test_timed(void **state)
+{
+	void *(*const threads[])(void *) = {sync_once, ask_time};
+	size_t count = gs_wait_count();
+	struct gs_wait wait;
+	pthread_t thread;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		assert_int_equal(pthread_create(&thread, NULL, threads[i], NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	gs_wait_read(count, &wait);
+	assert_int_equal(wait.timed, 0);
+	sync_at(PLACES + 4, 0);
+	gs_wait_timed();
+	gs_wait_timed();
+	gs_wait_read(count, &wait);
+	assert_int_equal(wait.timed, 1);
+}
+
 /* Calls are late since the launches were doubled once or twice; of copies that is not asked. */
 static void test_late(void **state)
 {
@@ -149,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adds_up),
 		cmocka_unit_test(test_back),
+		cmocka_unit_test(test_timed),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_late_meanwhile),
 	};
