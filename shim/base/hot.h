@@ -5,6 +5,6 @@
 #define GSB_HOT_H
 
 #define GSB_HOT __attribute__((section("gpushim_hot")))	  /* read by many calls, written seldom */
-#define GSB_BUSY __attribute__((section("gpushim_busy"))) /* written by many calls: groups of it are aligned to a cache line */
+#define GSB_BUSY __attribute__((section("gpushim_busy"))) /* written by many calls */
 
 #endif

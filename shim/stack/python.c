@@ -15,8 +15,9 @@
 /* A capture that differs from the one before in more inner frames than this compares all of them. */
 #define INNER_MAX 16u
 
-/* How far ahead of the frame that is compared the caches are told of those that were around it. */
-#define FRAMES_AHEAD 4u
+/* So many of the frames that were there last the caches are told of at once: each is found by the one inside of it, one after the
+ * other. */
+#define FRAMES_AHEAD 32u
 
 enum python_state {
 	PYTHON_ABSENT,	 /* not found so far */
@@ -200,13 +201,6 @@ static bool outer_same(const struct gs_python_layout *layout, const struct gs_py
 			return false;
 		}
 		was = &last->levels[level];
-		if (level >= FRAMES_AHEAD) {
-			const struct gs_python_level *ahead = was - FRAMES_AHEAD;
-
-			__builtin_prefetch(ahead->frame);
-			__builtin_prefetch(ahead->frame + layout->frame_instr);
-			__builtin_prefetch(ahead->link.code + layout->code_version);
-		}
 		link = frame_link(layout, frame);
 		if (!link_same(&link, &was->link) || !level_holds(layout, was))
 			return false;
@@ -248,12 +242,26 @@ static bool levels_keep(const struct gs_python_layout *layout, const char *frame
 	return false;
 }
 
+static void fetch(const struct gs_python_layout *layout, const struct gs_python_last *last)
+{
+	uint32_t end = last->depth > FRAMES_AHEAD ? last->depth - FRAMES_AHEAD : 0;
+
+	for (uint32_t level = last->depth; level > end; level--) {
+		const struct gs_python_level *was = &last->levels[level - 1];
+
+		__builtin_prefetch(was->frame);
+		__builtin_prefetch(was->frame + layout->frame_instr);
+		__builtin_prefetch(was->link.code + layout->code_version);
+	}
+}
+
 uint32_t gs_python_capture(const struct gs_python_layout *layout, struct gs_python_last *last, bool *ret_cut)
 {
 	const char *state = layout->thread_state();
 	const char *first = state == NULL ? NULL : gs_python_first_frame(layout, state);
 	uint32_t level = 0, inner, count, node;
 
+	fetch(layout, last);
 	if (levels_keep(layout, first, last, &level, &inner)) {
 		count = level + inner;
 	} else {

@@ -25,7 +25,7 @@ struct node {
 	struct gs_live entry;
 };
 
-_Alignas(64) GSB_BUSY static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
+GSB_BUSY static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 
 /* Guarded by lock. */
 GSB_BUSY static struct gsb_slab nodes;

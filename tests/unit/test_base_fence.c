@@ -23,7 +23,7 @@
 enum { STEPS = 1 << 20, ROUNDS = 1 << 20, MEETINGS = 20000, MOST_NS = 1000000000 };
 
 static _Alignas(64) _Atomic uint32_t step;  /* written often */
-static _Alignas(64) _Atomic uint32_t round; /* written seldom */
+static _Alignas(64) _Atomic uint32_t round_now; /* written seldom */
 static _Alignas(64) _Atomic uint32_t slow;  /* written by both: what is written after it is long on its way */
 static uint32_t round_seen[STEPS + 1], step_seen[ROUNDS + 1];
 static _Atomic bool done;
@@ -35,7 +35,7 @@ static void *write_often(void *unused)
 		atomic_store_explicit(&slow, i, memory_order_relaxed);
 		atomic_store_explicit(&step, i, memory_order_release);
 		gsb_fence_light();
-		round_seen[i] = atomic_load_explicit(&round, memory_order_relaxed);
+		round_seen[i] = atomic_load_explicit(&round_now, memory_order_relaxed);
 	}
 	atomic_store(&done, true);
 	return NULL;
@@ -49,7 +49,7 @@ static unsigned both_missed(unsigned *met)
 	pthread_t thread;
 
 	atomic_store(&step, 0);
-	atomic_store(&round, 0);
+	atomic_store(&round_now, 0);
 	atomic_store(&done, false);
 	assert_int_equal(pthread_create(&thread, NULL, write_often, NULL), 0);
 	while (atomic_load(&step) == 0)
@@ -57,7 +57,7 @@ static unsigned both_missed(unsigned *met)
 	while (!atomic_load(&done) && rounds < ROUNDS) {
 		rounds++;
 		atomic_store_explicit(&slow, rounds, memory_order_relaxed);
-		atomic_store_explicit(&round, rounds, memory_order_release);
+		atomic_store_explicit(&round_now, rounds, memory_order_release);
 		gsb_fence_heavy();
 		step_seen[rounds] = atomic_load_explicit(&step, memory_order_relaxed);
 	}
