@@ -33,15 +33,26 @@ static struct gsa_block *best_of(struct gsa_block *block, uint64_t size_bytes, u
 	return best;
 }
 
+/* Of blocks that all fit. */
+static struct gsa_block *smallest_of(struct gsa_block *block)
+{
+	struct gsa_block *best = block;
+
+	for (unsigned looks = 1; (block = block->bin_next) != NULL && looks < GSA_BIN_LOOKS; looks++)
+		if (block->size_bytes < best->size_bytes)
+			best = block;
+	return best;
+}
+
 struct gsa_block *gsa_bins_fit_any(const struct gsa_bins *bins, uint64_t size_bytes)
 {
 	unsigned bin = gsa_bins_place(size_bytes);
-	struct gsa_block *own = bins->first[bin];
-	struct gsa_block *best = best_of(own, size_bytes, GSA_BIN_LOOKS);
+	struct gsa_block *own = bins->first[bin], *best, *above;
 
-	if (best == NULL)
-		best = best_of(bin_above(bins, bin), size_bytes, GSA_BIN_LOOKS);
-	return best != NULL ? best : best_of(own, size_bytes, UINT_MAX);
+	if (own != NULL && (best = best_of(own, size_bytes, GSA_BIN_LOOKS)) != NULL)
+		return best;
+	above = bin_above(bins, bin);
+	return above != NULL ? smallest_of(above) : best_of(own, size_bytes, UINT_MAX);
 }
 
 struct gsa_block *gsa_bins_largest(const struct gsa_bins *bins)

@@ -61,8 +61,8 @@ static inline struct gsa_block *gsa_live_retake(struct gsa *allocator, const str
 
 /* Serves the request, of so many bytes of a pool when rounded, with the best of what is free as it lies, or the front of that. NULL:
  * there is none, no node is left, or settings want a say in what is cut; nothing has changed. */
-static inline struct gsa_block *gsa_live_take_best(struct gsa *allocator, const struct gsa_request *request, enum gsa_pool pool,
-						   uint64_t size_bytes)
+static inline __attribute__((always_inline)) struct gsa_block *
+gsa_live_take_best(struct gsa *allocator, const struct gsa_request *request, enum gsa_pool pool, uint64_t size_bytes)
 {
 	struct gsa_tag *tag = gsa_fit_tag(allocator, request);
 	struct gsa_gauge *was;

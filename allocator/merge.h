@@ -107,7 +107,9 @@ static inline struct gsa_block *gsa_merge_take_front(struct gsa *allocator, stru
 		return gsa_block_take_first(allocator, block, size_bytes);
 	front = gsb_slab_take_dirty(&allocator->block_slab);
 	gsb_assert(front != NULL);
-	memcpy(front, block, offsetof(struct gsa_block, asked_bytes));
+	memcpy(front, block, offsetof(struct gsa_block, bin_prev));
+	front->free_serial = block->free_serial;
+	front->freed_on = block->freed_on;
 	front->size_bytes = size_bytes;
 	front->next = block;
 	front->tag = NULL;

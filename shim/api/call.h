@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "shim/api/fn.h"
+#include "shim/base/hot.h"
 #include "shim/core/counter.h"
 #include "shim/core/mode.h"
 #include "shim/core/purge.h"
@@ -34,10 +35,10 @@ void gs_sticky_look(const struct gs_call *call, CUresult result);
 uint64_t gs_devices_trim(bool wait);
 
 /* The setting `hazards`: shim/watch/hazard.h. */
-extern bool gs_hazards;
+extern GSB_OURS bool gs_hazards;
 void gs_hazard_called(const struct gs_call *call, enum gs_call_class call_class);
 
-extern bool gs_call_timed; /* the setting `watch`; constant after start */
+extern GSB_OURS bool gs_call_timed; /* the setting `watch`; constant after start */
 
 /* Before the driver is asked: when the call began, if that is known, and now otherwise. */
 static inline uint64_t gs_call_moment(const struct gs_call *call)

@@ -16,9 +16,10 @@ struct gs_driver {
 #define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
 	PFN_##name##_v##since##suffix symbol;
 #include "shim/api/driver.def"
+#include "shim/base/hot.h"
 };
 
-extern struct gs_driver gs_driver;
+extern GSB_OURS struct gs_driver gs_driver;
 
 /* Start in two steps, because the first needs the dynamic loader's lock, which a caller may hold or another thread may
  * hold while it waits for us: it is done with no lock of ours held, by every thread that comes first. */

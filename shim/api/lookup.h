@@ -6,12 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/base/hot.h"
+
 /* Finds the dlsym, dlvsym and dlclose that we stand in front of: libc's own, or those of a library that is preloaded
  * behind us. Called by the constructor, and by the first dlsym if that comes earlier. */
 void gs_lookup_init(void);
 
 /* How often the program has unloaded something: what is remembered of an address holds while this stays the same. */
-extern _Atomic uint64_t gs_lookup_unloads;
+extern GSB_OURS _Atomic uint64_t gs_lookup_unloads;
 
 /* What a program gets when the driver answers `real` to a question for `name` (an exported symbol for dlsym, a public
  * name for cuGetProcAddress): our entry of that very function, a trampoline for a function that the table does not

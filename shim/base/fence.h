@@ -9,7 +9,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-extern _Atomic bool gsb_fence_lopsided; /* the barrier is that of the one who writes seldom */
+#include "shim/base/hot.h"
+
+extern GSB_OURS _Atomic bool gsb_fence_lopsided; /* the barrier is that of the one who writes seldom */
 
 /* Once, at start, with few threads. */
 void gsb_fence_start(void);

@@ -6,5 +6,6 @@
 
 #define GSB_HOT __attribute__((section("gpushim_hot")))	  /* read by many calls, written seldom */
 #define GSB_BUSY __attribute__((section("gpushim_busy"))) /* written by many calls */
+#define GSB_OURS __attribute__((visibility("hidden")))	  /* of a declaration: needs no look where the variable lies */
 
 #endif

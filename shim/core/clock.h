@@ -11,8 +11,10 @@
 #include <stdint.h>
 #include <x86intrin.h>
 
+#include "shim/base/hot.h"
+
 /* Odd sequence: being changed. due_ticks 0: there is no line. */
-extern struct gs_clock_line {
+extern GSB_OURS struct gs_clock_line {
 	_Atomic uint64_t sequence;
 	_Atomic uint64_t ticks, ns; /* a point of it */
 	_Atomic uint64_t rate;	    /* nanoseconds a tick, times 2^32 */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/base/hot.h"
 #include "shim/base/text.h"
 
 /* Bits of `snapshot`. */
@@ -46,7 +47,7 @@ struct gs_conf {
 };
 
 /* The settings in force. Constant after gs_conf_load. */
-extern struct gs_conf gs_conf;
+extern GSB_OURS struct gs_conf gs_conf;
 
 /* Reads the environment variable and sets the log level; a bad pair is named in one line on stderr and ignored. With
  * strict:True, wherever it stands, a bad pair ends the process with status 78. Called once, under the BOOT lock. */

@@ -10,7 +10,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-extern _Atomic uint64_t gs_epoch_now; /* from 1 on: 0 is never current */
+#include "shim/base/hot.h"
+
+extern GSB_OURS _Atomic uint64_t gs_epoch_now; /* from 1 on: 0 is never current */
 
 static inline uint64_t gs_epoch(void)
 {

@@ -11,9 +11,11 @@
 
 #include <stdatomic.h>
 
+#include "shim/base/hot.h"
+
 enum gs_mode { GS_MODE_DORMANT, GS_MODE_ACTIVE, GS_MODE_ENDED, GS_MODE_OFF };
 
-extern _Atomic int gs_mode_now;
+extern GSB_OURS _Atomic int gs_mode_now;
 
 static inline enum gs_mode gs_mode(void)
 {

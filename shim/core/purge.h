@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern _Atomic uint64_t gs_purge_due_ticks;
+#include "shim/base/hot.h"
+
+extern GSB_OURS _Atomic uint64_t gs_purge_due_ticks;
 
 /* ticks: of the end of a call; 0 when it was not timed, which is never due. */
 static inline bool gs_purge_is_due(uint64_t ticks)

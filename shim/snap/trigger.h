@@ -19,10 +19,11 @@
 #include <stdint.h>
 
 #include "report/live.h"
+#include "shim/base/hot.h"
 #include "shim/base/os.h"
 
 /* The page of this process; unshared where there is no shared memory. */
-extern union gs_trigger_page {
+extern GSB_OURS union gs_trigger_page {
 	struct gs_live_page page;
 	char bytes[GSB_PAGE_BYTES];
 } gs_trigger_page;

@@ -16,12 +16,13 @@
 
 #include "shim/api/call.h"
 #include "shim/api/cuda.h"
+#include "shim/base/hot.h"
 #include "shim/watch/causal.h"
 #include "shim/watch/copy.h"
 #include "shim/watch/live.h"
 #include "shim/watch/proven.h"
 
-extern bool gs_hazards; /* constant after start */
+extern GSB_OURS bool gs_hazards; /* constant after start */
 
 /* A use of memory by work of a stream. */
 struct gs_hazard_use {
