@@ -9,6 +9,7 @@
 #include "shim/api/cuda.h"
 #include "shim/api/fn.h"
 #include "shim/base/elf.h"
+#include "shim/base/hot.h"
 
 #define GS_DRIVER_SONAME "libcuda.so.1"
 
@@ -16,7 +17,6 @@ struct gs_driver {
 #define DRV(symbol, name, since, suffix, handler, parameters, arguments, disposition, call_class)                      \
 	PFN_##name##_v##since##suffix symbol;
 #include "shim/api/driver.def"
-#include "shim/base/hot.h"
 };
 
 extern GSB_OURS struct gs_driver gs_driver;
