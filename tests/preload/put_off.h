@@ -15,7 +15,7 @@
 
 #include "tests/sim/sim.h"
 
-enum { BYTES = 4 << 20, LARGE_BYTES = 256 << 20, RUN = 300 };
+enum { BYTES = 4 << 20, LARGE_BYTES = 256 << 20, RUN = 3000 };
 
 static CUcontext context;
 static CUstream stream;
