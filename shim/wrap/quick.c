@@ -101,11 +101,12 @@ void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaE
 }
 
 /* The thread's device, if the runtime would only pass the call on to us. */
-static struct gs_device *device_learn(const struct gs_runtime *real, struct gs_context *ret_context)
+static struct gs_device *device_learn(const struct gs_runtime *real, enum gs_quick_kind kind,
+				      struct gs_context *ret_context)
 {
 	struct gs_device *device;
 
-	if (gs_thread.quick_runtime != real ||
+	if (gs_thread.quick_runtime != real || (gs_thread.quick_kinds >> kind & 1) == 0 ||
 	    gs_mode() != GS_MODE_ACTIVE || atomic_load(&stopped) || gs_order_capturing() || gs_order_broken())
 		return NULL;
 	device = gs_device_current(ret_context);
@@ -166,7 +167,7 @@ static bool route_learn(struct gs_route *route, const struct gs_runtime *real, e
 {
 	struct gs_route learned = {.real = real, .handle = handle, .epoch = gs_epoch(), .noted = is_noted()};
 
-	learned.device = device_learn(real, &learned.context);
+	learned.device = device_learn(real, kind, &learned.context);
 	if (learned.device == NULL || !kind_learn(&learned, kind))
 		return false;
 	learned.allocator = learned.device->allocator;
