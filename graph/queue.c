@@ -18,6 +18,7 @@
 #include "shim/base/os.h"
 
 #define KIND_FILLER 0u
+#define NOBODY UINT64_MAX /* sleeps until the head has come somewhere */
 #define LOOKS 32u	     /* between two looks at the clock */
 #define FLUSH_SPIN_NS 50000u /* then the one who waits sleeps */
 #define SLEEP_NS 100000000u  /* at most, in case that a wake-up goes astray */
@@ -79,13 +80,15 @@ struct lateness {
 
 /* --- the thread ---------------------------------------------------------------------------------------------------- */
 
+/* Nobody is woken in vain but those who sleep for more than the one that the head has come to: they say again what for. */
 static void advance(struct gsg_queue *queue, uint64_t head)
 {
 	atomic_store(&queue->head, head);
-	if (__builtin_expect(atomic_load(&queue->sleepers) != 0, 0)) {
-		atomic_fetch_add(&queue->ran, 1);
-		gsb_futex_wake(&queue->ran, INT_MAX);
-	}
+	if (__builtin_expect(atomic_load(&queue->wake_head) > head, 1))
+		return;
+	atomic_store(&queue->wake_head, NOBODY);
+	atomic_fetch_add(&queue->ran, 1);
+	gsb_futex_wake(&queue->ran, INT_MAX);
 }
 
 /* Who puts publishes the tail, then looks whether the thread is parked; the thread says that it is, then looks at the tail. */
@@ -232,6 +235,7 @@ int gsg_queue_start(struct gsg_queue *queue, gsg_run_fn *run, void *user, const 
 	queue->user = user;
 	queue->options = *options;
 	queue->wake_at = WAKE_LEAST;
+	queue->wake_head = NOBODY;
 	queue->resting = true;
 	gsb_lock_init(&queue->lock, GSB_RANK_QUEUE);
 	queue->ring = gsb_os_pages_map(options->ring_bytes);
@@ -327,18 +331,27 @@ static void note_wait(struct gsg_queue *queue, uint64_t start_ns)
 	atomic_fetch_add_explicit(&queue->run_wait_ns, gsb_os_now_ns() - start_ns, memory_order_relaxed);
 }
 
-/* Sleeps until the thread has come that far. */
+/* Whoever is about to sleep is woken when the head comes to the target, or before. */
+static void ask_to_be_woken(struct gsg_queue *queue, uint64_t target)
+{
+	uint64_t wake_head = atomic_load(&queue->wake_head);
+
+	while (target < wake_head && !atomic_compare_exchange_weak(&queue->wake_head, &wake_head, target))
+		continue;
+}
+
+/* Sleeps until the thread has come that far. What is asked for may be forgotten when others are woken, which changes `ran` then:
+ * it is read first. */
 static void sleep_until(struct gsg_queue *queue, uint64_t target)
 {
-	atomic_fetch_add(&queue->sleepers, 1);
 	for (;;) {
 		uint32_t ran = atomic_load(&queue->ran);
 
+		ask_to_be_woken(queue, target);
 		if (!is_behind(queue, target))
 			break;
 		gsb_futex_wait(&queue->ran, ran, SLEEP_NS);
 	}
-	atomic_fetch_sub(&queue->sleepers, 1);
 }
 
 static void wait_for_room(struct gsg_queue *queue, uint64_t end)

@@ -92,7 +92,7 @@ struct gsg_queue {
 
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever run */
 	_Atomic uint64_t wanted;	    /* somebody waits for head to come so far */
-	_Atomic uint32_t sleepers;	    /* that wait for head; they sleep on `ran` */
+	_Atomic uint64_t wake_head;	    /* those who wait for head, and sleep on `ran`, are woken when it comes so far */
 	_Atomic uint32_t ran;
 	_Atomic uint64_t alone_ns; /* what a record takes that is run alone, the mean; 0 = not known */
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "graph/queue.h"
@@ -17,6 +18,7 @@
 enum { THREADS = 4, RECORDS = 20000, RING_BYTES = 512 << 10, LARGEST = 32768 };
 
 #define LONG_NS 10000000000u
+#define ALL UINT32_MAX
 
 struct piece {
 	struct gsg_record head;
@@ -29,7 +31,7 @@ static uint32_t next_number[THREADS];
 static unsigned wrong;
 static uint32_t put_count; /* by run_of */
 static _Atomic uint32_t ran;
-static _Atomic int gate; /* records wait while it is closed */
+static _Atomic uint32_t open_to; /* records from this number on have to wait; 0: all of them */
 static _Atomic unsigned naps; /* that each record takes */
 
 /* Records are held until there are so many of them; 0: they are not. */
@@ -48,7 +50,7 @@ static void check(const struct gsg_record *record)
 {
 	const struct piece *piece = (const struct piece *)record;
 
-	while (atomic_load(&gate) != 0)
+	while (piece->number >= atomic_load(&open_to))
 		gsb_os_nap();
 	for (unsigned i = 0; i < atomic_load(&naps); i++)
 		gsb_os_nap();
@@ -107,7 +109,7 @@ static bool put_of(uint32_t number, size_t size_bytes)
 
 static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 {
-	static struct gsg_queue queues[16];
+	static struct gsg_queue queues[24];
 	static unsigned used;
 	const struct gsg_queue_options options = {
 		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .pause_ticks = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns,
@@ -118,7 +120,7 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 	wrong = 0;
 	put_count = 0;
 	atomic_store(&ran, 0);
-	atomic_store(&gate, 0);
+	atomic_store(&open_to, ALL);
 	atomic_store(&naps, 0);
 	hold_until = 0;
 	settled[0] = settled[1] = 0;
@@ -217,15 +219,79 @@ static void test_full(void **state)
 	pthread_t thread;
 
 	(void)state;
-	atomic_store(&gate, 1);
+	atomic_store(&open_to, 0);
 	assert_int_equal(pthread_create(&thread, NULL, put_until_full, NULL), 0);
 	while (queue->stats.full == 0)
 		gsb_os_nap();
 	assert_int_equal(atomic_load(&ran), 0);
-	atomic_store(&gate, 0);
+	atomic_store(&open_to, ALL);
 	pthread_join(thread, NULL);
 	gsg_queue_flush(queue);
 	assert_int_equal(atomic_load(&ran), 64);
+	assert_int_equal(wrong, 0);
+}
+
+static long sleeps_so_far(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+/* Who waits for many records sleeps until the last one has run, and is not woken for each: that would cost the thread more than most
+ * records do. */
+static void test_sleep(void **state)
+{
+	long sleeps = sleeps_so_far();
+
+	(void)state;
+	atomic_store(&open_to, 0);
+	for (uint32_t i = 0; i < 400; i++)
+		assert_true(put(0, i, 0));
+	atomic_store(&naps, 1);
+	atomic_store(&open_to, ALL);
+	gsg_queue_flush(queue);
+	assert_int_equal(atomic_load(&ran), 400);
+	assert_in_range(sleeps_so_far() - sleeps, 0, 100);
+}
+
+static void *flush(void *unused)
+{
+	gsg_queue_flush(queue);
+	return unused;
+}
+
+static void await_sleeper(void)
+{
+	for (unsigned i = 0; atomic_load(&queue->wake_head) == UINT64_MAX; i++) {
+		assert_true(i < 100000);
+		gsb_os_nap();
+	}
+}
+
+/* Of two who sleep, the one whose records have run goes on, and the other one is woken later. */
+static void test_sleep_both(void **state)
+{
+	pthread_t one, other;
+
+	(void)state;
+	atomic_store(&open_to, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(put(0, i, 0));
+	assert_int_equal(pthread_create(&one, NULL, flush, NULL), 0);
+	await_sleeper();
+	for (uint32_t i = 2; i < 4; i++)
+		assert_true(put(0, i, 0));
+	assert_int_equal(pthread_create(&other, NULL, flush, NULL), 0);
+	usleep(20000); /* it sleeps, too, by then */
+	atomic_store(&open_to, 2);
+	pthread_join(one, NULL);
+	assert_int_equal(atomic_load(&ran), 2);
+	await_sleeper();
+	atomic_store(&open_to, ALL);
+	pthread_join(other, NULL);
+	assert_int_equal(atomic_load(&ran), 4);
 	assert_int_equal(wrong, 0);
 }
 
@@ -416,7 +482,7 @@ static void test_full_before_the_end(void **state)
 		assert_true(put_of(number++, 4096));
 	assert_true(put_of(number++, ring_bytes - 1024 - put_bytes));
 	gsg_queue_flush(queue);
-	atomic_store(&gate, 1);
+	atomic_store(&open_to, 0);
 	assert_true(put_of(number++, 512));
 	assert_true(put_of(number++, 512));
 	for (put_bytes = 1024; put_bytes + 4096 <= ring_bytes; put_bytes += 4096)
@@ -426,7 +492,7 @@ static void test_full_before_the_end(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, put_beyond_the_end, (void *)(uintptr_t)number++), 0);
 	while (queue->stats.full == 0)
 		gsb_os_nap();
-	atomic_store(&gate, 0);
+	atomic_store(&open_to, ALL);
 	pthread_join(thread, NULL);
 	gsg_queue_flush(queue);
 	assert_int_equal(atomic_load(&ran), number);
@@ -478,6 +544,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_order, start),   cmocka_unit_test_setup(test_flush, start),
+		cmocka_unit_test_setup(test_sleep, start),   cmocka_unit_test_setup(test_sleep_both, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
 		cmocka_unit_test_setup(test_vain, start_patient), cmocka_unit_test_setup(test_vain_full, start_patient),
 		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
