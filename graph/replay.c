@@ -304,8 +304,9 @@ static void move_on(struct gsg_lane *lane, uint64_t shape, bool is_first)
 {
 	lane->apart = false;
 	lane->since_first = is_first ? 0 : lane->since_first + 1;
-	lane->place = gsg_place_push(lane->place, shape, lane->recent[lane->count % GSG_PLACE]);
-	lane->recent[lane->count % GSG_PLACE] = shape;
+	lane->place = gsg_place_push(lane->place, shape, lane->recent[lane->recent_at]);
+	lane->recent[lane->recent_at] = shape;
+	lane->recent_at = (lane->recent_at + 1) % GSG_PLACE;
 }
 
 static bool is_recorded(const struct gsg_replay *replay, const struct gsg_lane *lane)

@@ -84,8 +84,9 @@ struct gsg_lane {
 	uint64_t held_from;	 /* the position of the first */
 	const struct gsg_launch *held[GSG_TRACE_NODES];
 
-	uint64_t recent[GSG_PLACE];	  /* tokens of the last launches, without their arguments; by their number */
-	uint64_t place;		  /* the hash of them: where the stream is */
+	uint64_t recent[GSG_PLACE]; /* tokens of the last launches that did not pass by as slow, without their arguments, */
+	uint32_t recent_at;	    /* which of them is the oldest, */
+	uint64_t place;		    /* and the hash of them: where the stream is */
 	struct gsg_trace *last;		  /* the last launch was the last one of it; NULL = it was none */
 	uint64_t count;			  /* launches */
 	uint64_t put_ticks;		  /* of the last launch, */

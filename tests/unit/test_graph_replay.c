@@ -388,17 +388,17 @@ static void test_slow(void **state)
 	replay->options.slow_ticks = 1000;
 	pace_ticks = 2000;
 	for (uint32_t i = 0; i < 3000; i++)
-		launch(1, 8, 1, (uint32_t[]){5}, 1, false);
+		launch(1, 8, 1 + i % 21, (uint32_t[]){5}, 1, false);
 	replayed = replay->stats.replayed;
 	assert_true(replay->stats.plain[GSG_PLAIN_SLOW] > 2900);
 	pace_ticks = 100;
 	for (uint32_t i = 0; i < 3000; i++)
-		launch(1, 8, 1, (uint32_t[]){5}, 1, i == 1500);
+		launch(1, 8, 1 + i % 21, (uint32_t[]){5}, 1, i == 1500);
 	settle();
 	assert_true(replay->stats.replayed > replayed + 2500);
 	pace_ticks = 3000;
 	for (uint32_t i = 0; i < 500; i++)
-		launch(1, 8, 1, (uint32_t[]){5}, 1, false);
+		launch(1, 8, 1 + i % 21, (uint32_t[]){5}, 1, false);
 	settle();
 	assert_true(replay->stats.plain[GSG_PLAIN_SLOW] > 2900 + 400);
 	check_stats();
