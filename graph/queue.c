@@ -29,7 +29,7 @@
 #define PASS_LEAST 64u
 #define PASS_MOST 4096u
 #define PASS_STARVED 8u /* where the thread lacked a processor the first time */
-#define ALONE_SAMPLE 16u /* one record in so many is timed */
+#define ALONE_SAMPLE 17u /* one record in so many is timed: in turn all those of a loop, whose number is rarely a multiple of it */
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
 #define LATE_LEAST 64u	 /* deadlines missed that may be chance, */
@@ -440,16 +440,14 @@ static void wait_until(struct gsg_queue *queue, uint64_t target)
 static void judge_gain(struct gsg_queue *queue, uint32_t length, uint64_t waited_ns)
 {
 	uint64_t alone_ns = atomic_load_explicit(&queue->alone_ns, memory_order_relaxed);
+	bool gained = queue->options.patience == 0 || 4 * waited_ns <= 3 * alone_ns * length || alone_ns == 0;
+	uint32_t runs = gained ? 0 : peek(&queue->vain_runs) + 1, work = gained ? 0 : peek(&queue->vain_work) + length;
+	bool ends = !gained && (runs >= queue->options.patience || work >= queue->options.patience_work);
 
-	if (queue->options.patience == 0 || 4 * waited_ns <= 3 * alone_ns * length || alone_ns == 0) {
-		poke(&queue->vain_runs, 0);
-		return;
-	}
-	poke(&queue->vain_runs, peek(&queue->vain_runs) + 1);
-	if (peek(&queue->vain_runs) < queue->options.patience)
-		return;
-	poke(&queue->vain_runs, 0);
-	pass_by(queue, &queue->pass_next, PASS_LEAST);
+	poke(&queue->vain_runs, ends ? 0 : runs);
+	poke(&queue->vain_work, ends ? 0 : work);
+	if (ends)
+		pass_by(queue, &queue->pass_next, PASS_LEAST);
 }
 
 /* Too many short runs, and the queue rests until a long one; the more often, the longer. */

@@ -51,6 +51,7 @@ struct gsg_queue_options {
 	gsg_settle_fn *settle; /* NULL: run holds nothing back */
 	uint64_t hold_ns;      /* how long for, at most, when no record follows */
 	uint32_t patience;     /* runs in a row that gain nothing, until some are done directly; 0 = it never ends */
+	uint32_t patience_work; /* or so many pieces of work in them */
 	bool eager;	     /* work is put whether that pays or not: for tests of those who use the queue */
 };
 
@@ -82,7 +83,8 @@ struct gsg_queue {
 	_Atomic uint32_t wake_at;	      /* run_length from which work is put again */
 	_Atomic uint32_t short_runs;	      /* flushes in a row that found too little */
 	_Atomic uint64_t run_wait_ns;	      /* that this run waited for the thread */
-	_Atomic uint32_t vain_runs;	      /* in a row, that gained nothing */
+	_Atomic uint32_t vain_runs;	      /* in a row, that gained nothing, */
+	_Atomic uint32_t vain_work;	      /* and the pieces of work in them */
 	_Atomic uint32_t pass_runs;	      /* so many more are done directly; */
 	_Atomic uint32_t pass_next;	      /* and the next time */
 	_Atomic uint32_t pass_starved;	      /* likewise, when the thread was starved the last time */

@@ -34,8 +34,10 @@
 #define HOLD_NS 5000u	     /* to wait for the rest of a graph's launches: about what it takes to make one */
 #define HOLD_LATE_NS 100000u /* the same for a stream while others get launches, if no deadline is set */
 #endif
-#define PATIENCE 8u
-#define PATIENCE_GRAPHS 64u /* to find out what repeats */
+#define PATIENCE 8u	    /* runs, */
+#define PATIENCE_WORK 4096u /* and pieces of work */
+#define PATIENCE_GRAPHS 64u /* to find out what repeats: */
+#define PATIENCE_GRAPHS_WORK (4 * GSG_DETECT_TOKENS) /* the longest period comes twice, and is recorded */
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
 #define LOAD_NS 2000u		 /* in which no object is loaded and called: the system has to map it */
 
@@ -322,6 +324,7 @@ bool gs_put_start(void)
 	options.hold_ns = HOLD_NS;
 	if (gs_conf.submit_deadline_us != 0)
 		options.patience = gs_conf.graph == GS_GRAPH_AUTO ? PATIENCE_GRAPHS : PATIENCE;
+	options.patience_work = gs_conf.graph == GS_GRAPH_AUTO ? PATIENCE_GRAPHS_WORK : PATIENCE_WORK;
 	graphs = gs_graph_start(options.late_ticks != 0 ? options.late_ticks : ticks_of(HOLD_LATE_NS), ticks_of(HOLD_NS));
 #ifdef GSB_DEBUG
 	options.eager = true;

@@ -32,7 +32,8 @@ static unsigned wrong;
 static uint32_t put_count; /* by run_of */
 static _Atomic uint32_t ran;
 static _Atomic uint32_t open_to; /* records from this number on have to wait; 0: all of them */
-static _Atomic unsigned naps; /* that each record takes */
+static _Atomic unsigned naps; /* that each record takes, */
+static uint32_t nap_each;     /* or one in so many */
 
 /* Records are held until there are so many of them; 0: they are not. */
 static uint32_t hold_until;
@@ -52,7 +53,7 @@ static void check(const struct gsg_record *record)
 
 	while (piece->number >= atomic_load(&open_to))
 		gsb_os_nap();
-	for (unsigned i = 0; i < atomic_load(&naps); i++)
+	for (unsigned i = 0; i < atomic_load(&naps) && piece->number % nap_each == 0; i++)
 		gsb_os_nap();
 	wrong += record->kind != 1 + piece->thread || piece->number != next_number[piece->thread]++;
 	for (uint32_t i = 0; i < piece->bytes; i++)
@@ -113,7 +114,7 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 	static unsigned used;
 	const struct gsg_queue_options options = {
 		.ring_bytes = RING_BYTES, .spin_ns = spin_ns, .pause_ticks = spin_ns, .late_ticks = late_ticks, .settle = settle, .hold_ns = hold_ns,
-		.patience = 4};
+		.patience = 4, .patience_work = ALL};
 
 	queue = &queues[used++];
 	memset(next_number, 0, sizeof(next_number));
@@ -122,6 +123,7 @@ static int start_with(uint64_t spin_ns, uint64_t late_ticks, uint64_t hold_ns)
 	atomic_store(&ran, 0);
 	atomic_store(&open_to, ALL);
 	atomic_store(&naps, 0);
+	nap_each = 1;
 	hold_until = 0;
 	settled[0] = settled[1] = 0;
 	return gsg_queue_start(queue, run, next_number, &options) == GS_OK ? 0 : -1;
@@ -376,6 +378,36 @@ static void test_vain_full(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* Long runs are not tried as often as short ones. */
+static void test_vain_long(void **state)
+{
+	unsigned runs = 0;
+
+	(void)state;
+	queue->options.patience_work = 400;
+	atomic_store(&naps, 1);
+	assert_true(put(0, put_count++, 0));
+	gsg_queue_flush(queue);
+	for (; queue->stats.rests == 0; runs++) {
+		assert_true(runs < 3);
+		run_of(300, 0, false);
+	}
+	assert_int_equal(run_of(300, 0, false), 0);
+	assert_int_equal(wrong, 0);
+}
+
+/* What a record takes is the mean of all kinds in a loop, and not the time of the one that comes first. */
+static void test_alone(void **state)
+{
+	(void)state;
+	nap_each = 16;
+	atomic_store(&naps, 1);
+	for (uint32_t i = 0; i < 2000; i++)
+		assert_true(put(0, i, 0));
+	gsg_queue_flush(queue);
+	assert_in_range(queue->alone_ns, 1, 15000); /* a nap takes 20000 and more */
+}
+
 /* A thread that comes late again and again is left alone for some runs, then asked again, and left alone for longer the next
  * time (H19). */
 static void test_starved(void **state)
@@ -547,6 +579,7 @@ int main(void)
 		cmocka_unit_test_setup(test_sleep, start),   cmocka_unit_test_setup(test_sleep_both, start),
 		cmocka_unit_test_setup(test_full, start),    cmocka_unit_test_setup(test_wants, start_patient),
 		cmocka_unit_test_setup(test_vain, start_patient), cmocka_unit_test_setup(test_vain_full, start_patient),
+		cmocka_unit_test_setup(test_vain_long, start_patient), cmocka_unit_test_setup(test_alone, start),
 		cmocka_unit_test_setup(test_starved, start_hasty), cmocka_unit_test_setup(test_close, start),
 		cmocka_unit_test_setup(test_full_before_the_end, start),
 		cmocka_unit_test_setup(test_close_waits, start),
