@@ -104,7 +104,8 @@ static inline void gs_submit_launched(const struct gs_call *call, const struct g
 struct gs_submit_work {
 	enum gs_submit_kind kind;
 	CUstream stream;
-	uint64_t epoch; /* as of a launch */
+	bool unknown;	/* both as of a launch */
+	uint64_t epoch;
 	union {
 		struct {
 			CUdeviceptr to, from;
@@ -115,7 +116,7 @@ struct gs_submit_work {
 	};
 };
 
-bool gs_submit_work_put(const struct gs_call *call, const struct gs_submit_work *work);
+bool gs_submit_work_put(const struct gs_call *call, struct gs_submit_work *work);
 void gs_submit_work_learn(const struct gs_call *call, const struct gs_submit_work *work);
 
 /* As gs_submit_launch and gs_submit_launched. */
@@ -131,7 +132,7 @@ static inline bool gs_submit_work(const struct gs_call *call, struct gs_submit_w
 
 static inline void gs_submit_worked(const struct gs_call *call, const struct gs_submit_work *work, CUresult result)
 {
-	if (work->kind != GS_SUBMIT_NOTHING && result == CUDA_SUCCESS && gs_submit_is_on())
+	if (__builtin_expect(work->unknown, 0) && result == CUDA_SUCCESS)
 		gs_submit_work_learn(call, work);
 }
 

@@ -97,23 +97,27 @@ static bool put(const struct gs_call *call, const struct gs_context *context, co
 	return true;
 }
 
-bool gs_submit_work_put(const struct gs_call *call, const struct gs_submit_work *work)
+/* In the order of gs_submit_put. */
+bool gs_submit_work_put(const struct gs_call *call, struct gs_submit_work *work)
 {
+	enum gs_submit_reason reason = gs_put_may(call, work->stream);
 	struct gs_context context;
 	struct gs_known_key key;
-
-	enum gs_submit_reason reason = gs_put_may(call, work->stream);
+	bool ready;
 
 	if (reason != GS_SUBMIT_MAY)
 		return gs_put_not(reason);
-	if (!gs_put_ready() || !gs_put_sees_all(call) || !key_of(work, &context, &key) || gs_known_find(&key) == NULL)
+	ready = gs_put_ready();
+	if (ready && !gs_put_wants(call))
+		return gs_put_not(GS_SUBMIT_FOR_RESTS);
+	if (!ready || !gs_put_sees_all(call) || !key_of(work, &context, &key) || gs_known_find(&key) == NULL) {
+		work->unknown = true;
 		return gs_put_not(gs_submit_failed != 0	       ? GS_SUBMIT_FOR_ENDED
 				  : has_event(work) && gs_submit_event_serial(work->event) == 0 ? GS_SUBMIT_FOR_EVENT
 												: GS_SUBMIT_FOR_UNKNOWN);
+	}
 	if (!is_proven(work, &context))
 		return gs_put_not(GS_SUBMIT_FOR_MEMORY);
-	if (!gs_put_wants(call))
-		return gs_put_not(GS_SUBMIT_FOR_RESTS);
 	return put(call, &context, work) || gs_put_not(GS_SUBMIT_FOR_ENDED);
 }
 
