@@ -3,6 +3,7 @@
 #include "shim/api/call.h"
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
+#include "shim/core/order.h"
 #include "shim/submit/submit.h"
 #include "shim/watch/hazard.h"
 #include "shim/watch/launch.h"
@@ -37,6 +38,11 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream
 #define FIRST_OR_ZERO(...) FIRST_OF(__VA_ARGS__ __VA_OPT__(, ) 0, 0)
 #define FIRST(arguments) FIRST_OR_ZERO arguments
 #define FIRST_STREAM(arguments) _Generic(FIRST(arguments), CUstream: FIRST(arguments), default: (CUstream)NULL)
+
+/* Work for the calling thread's own default stream. (Of launches, which have their stream in the middle: shim/wrap/launch.c.) */
+#define IS_SUFFIXED(suffix) (sizeof(#suffix) > 1)
+#define PER_THREAD(suffix, arguments)                                                                                  \
+	(IS_SUFFIXED(suffix) || LAST_STREAM(arguments) == CU_STREAM_PER_THREAD || FIRST_STREAM(arguments) == CU_STREAM_PER_THREAD)
 
 /* What memsets and asynchronous copies use. */
 #define USED_COPY(handler, arguments)                                                                                  \
@@ -111,6 +117,8 @@ static inline struct gs_submit_work copy_work(struct gs_copy copy, CUstream stre
 		bool put = GS_FLUSHES_##call_class && gs_submit_work(&call, &work);                                    \
 		__typeof__(gs_driver.symbol) real = put ? put_off_##symbol : gs_driver.symbol;                             \
                                                                                                                        \
+		if (GS_SUBMITS_##call_class && PER_THREAD(suffix, arguments))                                          \
+			gs_order_note_blocking();                                                                     \
 		if (GS_FORGETS_##call_class)                                                                           \
 			gs_submit_drop_graphs();                                                                       \
 		result = DO_##disposition(handler, &call, real, arguments);                                            \

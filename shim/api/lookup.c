@@ -138,6 +138,7 @@ void *gs_lookup_unlisted(uint32_t number)
 {
 	if (gs_mode() == GS_MODE_ACTIVE && gs_thread.inside == 0) {
 		atomic_fetch_add_explicit(&gs_counter_unlisted, 1, memory_order_relaxed);
+		gs_order_note_blocking();
 		if (GS_TO_HOST_UNLISTED)
 			gs_order_note_to_host();
 		if (GS_FLUSHES_UNLISTED)

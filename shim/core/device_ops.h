@@ -16,10 +16,6 @@ uint64_t gs_device_limit(const struct gs_device *device);
 /* The driver refused for want of a current context that lives. */
 bool gs_lacks_context(CUresult result);
 
-/* Asserts that these are all fences that there are, and that every event is one of theirs or waits to be used. No other
- * thread makes or drops any meanwhile. */
-void gs_fences_check(const uint64_t *fences, size_t count);
-
 /* Creates device->allocator from the configuration. Makes no driver call. */
 int gs_device_bind(struct gs_device *device);
 

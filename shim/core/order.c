@@ -37,6 +37,7 @@ static _Atomic unsigned hold_count;
 static _Atomic uint64_t to_host_noted, to_host_settled;
 GSB_HOT static _Atomic bool blind;
 GSB_HOT static _Atomic bool broken;
+GSB_HOT _Atomic bool gs_order_blocking_seen;
 
 static struct capture **capture_list(void)
 {
@@ -301,8 +302,15 @@ void gs_order_lost_sight(const char *how)
 {
 	if (atomic_exchange(&blind, true))
 		return;
+	gs_order_note_blocking();
 	gs_epoch_end();
 	gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
+}
+
+void gs_order_note_first_blocking(void)
+{
+	atomic_store(&gs_order_blocking_seen, true);
+	gs_epoch_end();
 }
 
 void gs_order_reset_locks(void)

@@ -1,12 +1,14 @@
-/* What is known of the order of work beyond single streams: open captures, and copies to the host that may still be
- * running. See hazards H4 and H9. Lock-free, except that the list of capturing streams has a lock. */
+/* What is known of the order of work beyond single streams: open captures, copies to the host that may still be running, and
+ * whether there are streams that the legacy one keeps in order. See hazards H4 and H9. Lock-free, except that the list of capturing streams has a lock. */
 #ifndef GS_CORE_ORDER_H
 #define GS_CORE_ORDER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "shim/api/cuda.h"
+#include "shim/base/hot.h"
 
 /* Before the driver is asked to begin a capture on the stream, and once that has failed or the capture has ended. The
  * first waits for the threads between gs_order_enter and gs_order_leave, and a while for those that wait for a context. The per-thread stream goes by the handle
@@ -83,6 +85,17 @@ void gs_order_to_host_settled(uint64_t mark);
 /* Somebody submits work by a way that we do not see (H1): copies to the host count as pending for ever. */
 void gs_order_lost_sight(const char *how);
 bool gs_order_blind(void);
+
+/* A blocking stream beside the legacy one is there, or may be: it was made, the per-thread one was given work, or work can come
+ * unseen. From then on a free on the legacy stream is to keep such streams in order (gs_fence_barrier). */
+extern GSB_OURS _Atomic bool gs_order_blocking_seen;
+void gs_order_note_first_blocking(void);
+
+static inline void gs_order_note_blocking(void)
+{
+	if (__builtin_expect(!atomic_load_explicit(&gs_order_blocking_seen, memory_order_relaxed), 0))
+		gs_order_note_first_blocking();
+}
 
 void gs_order_reset_locks(void);
 

@@ -16,6 +16,8 @@
 static inline CUresult launched(struct gs_call *call, enum gs_work_kind kind, const void *function, CUstream stream,
 				CUresult result)
 {
+	if (stream == CU_STREAM_PER_THREAD)
+		gs_order_note_blocking();
 	gs_launch_note(call, kind, function, stream, result);
 	return result;
 }

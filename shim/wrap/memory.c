@@ -22,6 +22,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/device_ops.h"
+#include "shim/core/fences.h"
 #include "shim/core/moment.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
@@ -335,7 +336,15 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 	return true;
 }
 
-/* On a stream that captures it is the driver that refuses. */
+/* Memory that is freed on the legacy stream may be had there again at once, and be used on a blocking stream, which by the
+ * driver's own free comes after what other blocking streams did with it. */
+static bool is_barrier(const struct gsa_stream *stream)
+{
+	return stream->handle == (uint64_t)(uintptr_t)CU_STREAM_LEGACY &&
+	       atomic_load_explicit(&gs_order_blocking_seen, memory_order_relaxed);
+}
+
+/* On a stream that captures it is the driver that refuses, and on the legacy one while a blocking one does. */
 CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 real, CUdeviceptr_v2 dptr,
 			      CUstream hStream)
 {
@@ -351,6 +360,12 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 		known = gs_stream_resolve(hStream, per_thread, &stream);
 		if (!known && gs_device_holds(dptr) && (result = unknown_stream(handle)) != CUDA_SUCCESS)
 			return result;
+		if (known && is_barrier(&stream) && gs_device_holds(dptr) &&
+		    (result = gs_fence_barrier(&stream)) != CUDA_SUCCESS) {
+			if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+				return result;
+			known = false;
+		}
 		if (free_ours(dptr, known ? &stream : NULL, &result)) {
 			served(call, work);
 			return result;

@@ -133,7 +133,8 @@ static bool kind_learn(struct gs_route *route, enum gs_quick_kind kind)
 		       route->stream.owner == (uint64_t)(uintptr_t)route->context.handle;
 	case GS_QUICK_cudaFreeAsync:
 	case GS_QUICK_cudaFreeAsync_ptsz:
-		return gs_stream_resolve_in(&route->context, handle, false, &route->stream);
+		return !(handle == CU_STREAM_LEGACY && gs_order_blocking_seen) &&
+		       gs_stream_resolve_in(&route->context, handle, false, &route->stream);
 	}
 	return false;
 }

@@ -7,6 +7,26 @@
 #include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
 
+static CUresult stream_made(CUresult result, unsigned int flags)
+{
+	if (result == CUDA_SUCCESS && (flags & CU_STREAM_NON_BLOCKING) == 0)
+		gs_order_note_blocking();
+	return result;
+}
+
+CUresult gs_on_cuStreamCreate(struct gs_call *call, PFN_cuStreamCreate_v2000 real, CUstream *phStream, unsigned int Flags)
+{
+	(void)call;
+	return stream_made(real(phStream, Flags), Flags);
+}
+
+CUresult gs_on_cuStreamCreateWithPriority(struct gs_call *call, PFN_cuStreamCreateWithPriority_v5050 real, CUstream *phStream,
+					  unsigned int flags, int priority)
+{
+	(void)call;
+	return stream_made(real(phStream, flags, priority), flags);
+}
+
 /* Before the handle dies: memory that was freed on the stream must find its way to others. What is freed by cudaFree later may
  * still be in use by the stream, and no event recorded then covers that: cudaFree waits, as the driver's own does. */
 static void stream_ending(CUstream handle)

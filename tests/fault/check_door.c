@@ -15,7 +15,7 @@
 #include "shim/base/fault.h"
 #include "shim/base/assert.h"
 #include "shim/core/device.h"
-#include "shim/core/device_ops.h"
+#include "shim/core/fences.h"
 #include "shim/core/host.h"
 #include "shim/submit/submit.h"
 #include "shim/watch/live.h"

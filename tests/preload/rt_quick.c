@@ -73,6 +73,19 @@ static void run_per_thread(void)
 	say("its free", before);
 }
 
+/* A free on the legacy stream keeps blocking streams in order, where there are any. */
+static void run_barrier(void)
+{
+	cudaStream_t stream;
+
+	NEED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	warm();
+	pair("beside a stream that takes no part");
+	NEED(cudaStreamCreate(&stream));
+	warm();
+	pair("beside a blocking stream");
+}
+
 static void *thread_pairs(void *unused)
 {
 	pair("the first two calls of a thread");
@@ -370,7 +383,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-	    {"per-thread", run_per_thread}, {"foreign", run_foreign}, {"plain", run_plain},
+	    {"per-thread", run_per_thread}, {"barrier", run_barrier}, {"foreign", run_foreign}, {"plain", run_plain},
 	    {"thread", run_thread},	    {"device", run_device},   {"context", run_context}, {"ask", run_ask},
 	    {"capture", run_capture},	    {"copy", run_copy},	      {"pool", run_pool},
 	    {"broken", run_broken},	    {"tool", run_tool},	      {"lookup", run_tool_lookup},

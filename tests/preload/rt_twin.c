@@ -1,5 +1,5 @@
 /* The default stream of a program built for one per thread (H16): memory that is freed on it serves it again at once,
- * and is not idle because the legacy stream is. argv[1]: "again" or "idle". Prints whether the address comes back. */
+ * and is not idle because another stream is. argv[1]: "again" or "idle". Prints whether the address comes back. */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,7 @@ enum { BYTES = 4 << 20 };
 int main(int argc, char **argv)
 {
 	void *memory, *next;
+	cudaStream_t other;
 
 	kernels_register();
 	NEED(cudaMallocAsync(&memory, BYTES, 0));
@@ -20,7 +21,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "again") == 0) {
 		NEED(cudaMallocAsync(&next, BYTES, 0));
 	} else {
-		NEED(cudaStreamSynchronize(cudaStreamLegacy));
+		NEED(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+		NEED(cudaStreamSynchronize(other));
 		NEED(cudaMalloc(&next, BYTES));
 	}
 	printf("%s\n", next == memory ? "the same" : "another");

@@ -48,7 +48,7 @@ done
 sim "$programs/rt_twin" again
 is 'the default stream of a thread reuses at once (H16)' "$(cat "$folder/out")" 'the same'
 sim "$programs/rt_twin" idle
-is 'and is not done when the legacy stream is' "$(cat "$folder/out")" 'another'
+is 'and is not done when another stream is' "$(cat "$folder/out")" 'another'
 sim "$programs/rt_hazard" reuse-same-stream
 is 'the stream of the free reuses at once' "$(cat "$folder/out")" 'the same memory
 0 words wrong'

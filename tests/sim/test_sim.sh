@@ -28,7 +28,7 @@ done
 
 # Order rules hold whatever the schedule; what looks at the pending state of `late` is left out.
 for policy in in-order random starve priority; do
-	for rule in drv_copy drv_copy_staged drv_host_function drv_free_waits drv_launch drv_vmm rt_launch rt_pool; do
+	for rule in drv_copy drv_copy_staged drv_host_function drv_free_waits drv_default_stream_reuse drv_launch drv_vmm rt_launch rt_pool; do
 		for seed in 1 2 3; do
 			ok "$rule under $policy, seed $seed" sim --policy $policy --seed $seed "$rules/$rule"
 		done

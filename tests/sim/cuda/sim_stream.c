@@ -148,6 +148,11 @@ static void busy_remove(struct sim_stream *stream)
 	stream->busy_link = NULL;
 }
 
+static bool stream_takes_part(const struct sim_stream *legacy, const struct sim_stream *other)
+{
+	return other != legacy && other->ctx == legacy->ctx && !(other->flags & CU_STREAM_NON_BLOCKING);
+}
+
 /* The implicit waits of the legacy default stream. */
 static void stream_default_rules(struct sim_stream *stream, struct sim_op *op)
 {
@@ -158,7 +163,7 @@ static void stream_default_rules(struct sim_stream *stream, struct sim_op *op)
 		return;
 	}
 	for (struct sim_stream *other = busy_first; other; other = other->busy_next) {
-		if (other != stream && other->ctx == stream->ctx && !(other->flags & CU_STREAM_NON_BLOCKING))
+		if (stream_takes_part(stream, other))
 			sim_op_after(op, sim_stream_tail(other));
 	}
 }
@@ -250,27 +255,58 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 	return stream_destroy(handle);
 }
 
+/* What whoever asks or waits for the stream asks or waits for; owned by the caller. */
+static unsigned stream_ends(struct sim_stream *stream, struct sim_point **ret_points)
+{
+	struct sim_point *points = malloc(sizeof(*points));
+	unsigned count = 1;
+
+	if (!points)
+		abort();
+	points[0] = sim_stream_tail(stream);
+	for (struct sim_stream *other = stream->legacy ? busy_first : NULL; other; other = other->busy_next) {
+		if (!stream_takes_part(stream, other))
+			continue;
+		points = realloc(points, (count + 1) * sizeof(*points));
+		if (!points)
+			abort();
+		points[count++] = sim_stream_tail(other);
+	}
+	*ret_points = points;
+	return count;
+}
+
 SIM_TWIN(cuStreamQuery, _ptsz, (CUstream handle), (handle))
 {
 	struct sim_stream *stream;
+	struct sim_point *ends;
+	unsigned count, reached = 0;
 	bool idle;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
 	SIM_TRY(sim_capture_ask_stream(stream));
-	idle = sim_point_reached(sim_stream_tail(stream));
-	sim_sched_nudge(sim_stream_tail(stream));
+	count = stream_ends(stream, &ends);
+	while (reached < count && sim_point_reached(ends[reached]))
+		reached++;
+	idle = reached == count;
+	sim_sched_nudge(ends[idle ? 0 : reached]);
+	free(ends);
 	return idle ? stream->ctx->sticky : CUDA_ERROR_NOT_READY;
 }
 
 SIM_TWIN(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
 {
 	struct sim_stream *stream;
+	struct sim_point *ends;
 	struct sim_ctx *ctx;
+	unsigned count;
 
 	SIM_TRY(sim_stream_find(handle, per_thread, &stream));
 	SIM_TRY(sim_capture_ask_stream(stream));
 	ctx = stream->ctx;
-	sim_sched_reach(sim_stream_tail(stream));
+	count = stream_ends(stream, &ends);
+	sim_sched_reach_all(ends, count);
+	free(ends);
 	sim_pool_settle();
 	return ctx->sticky;
 }

@@ -4,8 +4,9 @@
  *
  * Default-stream rules, by operations' `after` points at submission: an operation on the legacy stream waits for the
  * last one of every blocking stream of its context, and an operation on a blocking stream waits for the last one on
- * the legacy stream. Per-thread default streams are blocking streams. A destroyed stream finishes its queue; meanwhile
- * its handle may already mean a new one, whose id is another. */
+ * the legacy stream. Who asks or waits for the legacy stream asks or waits for the blocking streams, too. Per-thread default
+ * streams are blocking streams. A destroyed stream finishes its queue; meanwhile its handle may already mean a new one, whose id
+ * is another. */
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H
 

@@ -1,0 +1,371 @@
+/* See fences.h. Events are pooled per context, because an event belongs to the context that it was created in; both live
+ * until the process ends or the context is gone. A fence whose context has died is done: the context waited for its work. */
+#include "shim/core/fences.h"
+
+#include "shim/api/driver.h"
+#include "shim/base/assert.h"
+#include "shim/base/err.h"
+#include "shim/base/lock.h"
+#include "shim/base/os.h"
+#include "shim/base/slab.h"
+#include "shim/core/counter.h"
+#include "shim/core/device.h"
+#include "shim/core/device_ops.h"
+#include "shim/core/order.h"
+#include "shim/core/thread.h"
+#include "shim/submit/submit.h"
+
+struct pooled_event {
+	CUevent event;
+	uint64_t context_id;
+	CUcontext context;
+	struct pooled_event *next; /* of its fence, or in the pool of free events */
+};
+
+struct fence {
+	struct pooled_event *events;
+};
+
+static struct gsb_lock fence_lock = GSB_LOCK_INIT(LIVE);
+static struct fence_pool {
+	struct gsb_slab events, fences;
+	struct pooled_event *free_events;
+} fence_pool; /* see pool */
+
+static struct fence_pool *pool(void)
+{
+	gsb_debug_assert(gsb_lock_held(&fence_lock));
+	return &fence_pool;
+}
+
+void gs_fences_init(void)
+{
+	gsb_lock_acquire(&fence_lock);
+	if (pool()->events.node_bytes == 0) {
+		gsb_slab_init(&pool()->events, sizeof(struct pooled_event));
+		gsb_slab_init(&pool()->fences, sizeof(struct fence));
+	}
+	gsb_lock_release(&fence_lock);
+}
+
+static struct pooled_event *event_take(const struct gs_context *context)
+{
+	struct pooled_event **link, *event = NULL;
+
+	gsb_lock_acquire(&fence_lock);
+	for (link = &pool()->free_events; *link != NULL; link = &(*link)->next)
+		if ((*link)->context_id == context->id) {
+			event = *link;
+			*link = event->next;
+			break;
+		}
+	if (event == NULL && (event = gsb_slab_take(&pool()->events)) != NULL) {
+		event->context_id = context->id;
+		event->context = context->handle;
+	}
+	gsb_lock_release(&fence_lock);
+	return event;
+}
+
+static void event_give(struct pooled_event *event)
+{
+	gsb_lock_acquire(&fence_lock);
+	event->next = pool()->free_events;
+	pool()->free_events = event;
+	gsb_lock_release(&fence_lock);
+}
+
+static bool context_alive(const struct pooled_event *event)
+{
+	struct gs_context context;
+
+	return gs_context_find(event->context, &context) && context.id == event->context_id;
+}
+
+static void fence_give(struct fence *fence)
+{
+	struct pooled_event *event;
+
+	while ((event = fence->events) != NULL) {
+		fence->events = event->next;
+		event_give(event);
+	}
+	gsb_lock_acquire(&fence_lock);
+	gsb_slab_give(&pool()->fences, fence);
+	gsb_lock_release(&fence_lock);
+}
+
+static struct fence *fence_take(void)
+{
+	struct fence *fence;
+
+	gsb_lock_acquire(&fence_lock);
+	fence = gsb_slab_take(&pool()->fences);
+	gsb_lock_release(&fence_lock);
+	return fence;
+}
+
+/* A driver before 12.5 cannot record all work of a context. */
+static bool records_contexts(void)
+{
+#if CUDA_VERSION >= 12050
+	return gs_driver.cuCtxRecordEvent != NULL;
+#else
+	return false;
+#endif
+}
+
+static CUresult record_context(CUcontext handle, CUevent event)
+{
+#if CUDA_VERSION >= 12050
+	return gs_driver.cuCtxRecordEvent(handle, event);
+#else
+	(void)handle;
+	(void)event;
+	return CUDA_ERROR_NOT_SUPPORTED;
+#endif
+}
+
+/* The default streams are covered by the whole context: an event recorded on the legacy one would order the blocking
+ * streams against each other, and the per-thread one means another stream in each thread (H16). */
+static bool is_default_stream(const struct gsa_stream *stream)
+{
+	return stream->handle <= (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD;
+}
+
+/* Adds one event to the fence: of a stream, or of the whole context when stream is NULL. */
+static int fence_add(struct fence *fence, const struct gs_context *context, const struct gsa_stream *stream)
+{
+	struct pooled_event *event;
+	CUresult result = CUDA_SUCCESS;
+	bool pushed;
+
+	event = event_take(context);
+	if (event == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	if (!gs_context_enter(context->handle, &pushed)) {
+		event_give(event);
+		return GS_E_NOT_FOUND;
+	}
+	if (event->event == NULL)
+		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
+	if (result == CUDA_SUCCESS)
+		result = stream != NULL ? gs_driver.cuEventRecord(event->event, (CUstream)(uintptr_t)stream->handle)
+					: record_context(context->handle, event->event);
+	gs_context_leave(pushed);
+	if (result != CUDA_SUCCESS) {
+		event_give(event);
+		return stream != NULL ? GS_E_NOT_FOUND : gs_driver_error(result);
+	}
+	event->next = fence->events;
+	fence->events = event;
+	return GS_OK;
+}
+
+/* A fence over these contexts, or over one stream of the only one. Entered (gs_order_enter). */
+static int fence_record(const struct gs_context *contexts, unsigned count, const struct gsa_stream *stream,
+			uint64_t *ret_fence)
+{
+	struct fence *fence = fence_take();
+	int error = GS_OK;
+
+	if (fence == NULL)
+		return GS_E_NO_HOST_MEMORY;
+	for (unsigned i = 0; i < count && error == GS_OK; i++)
+		error = fence_add(fence, &contexts[i], stream);
+	if (error != GS_OK) {
+		fence_give(fence);
+		return error;
+	}
+	*ret_fence = (uint64_t)(uintptr_t)fence;
+	return GS_OK;
+}
+
+/* Where contexts cannot be recorded the host waits for them: then a fence of nothing covers them. Nobody is inside
+ * meanwhile (gs_order_enter), so captures may begin. */
+static int fence_waited(const struct gs_context *contexts, unsigned count, uint64_t *ret_fence)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
+		if (gs_context_wait(contexts[i].handle, &result) == GS_E_FORBIDDEN)
+			return GS_E_FORBIDDEN;
+	return result == CUDA_SUCCESS ? fence_record(NULL, 0, NULL, ret_fence) : gs_driver_error(result);
+}
+
+/* An event of the whole context that is recorded after a stream's end may not cover what is queued on it. So a stream
+ * that ends during a capture, of which it is no part, gets its event all the same: that breaks no capture in a relaxed
+ * exchange (H9). One that ends while a context does is recorded on afterwards. */
+static int fence_ending(const struct gsa_stream *stream, uint64_t *ret_fence)
+{
+	struct gs_order_relaxed saved;
+	struct gs_context context;
+	int error = GS_E_NOT_FOUND;
+
+	if (is_default_stream(stream) || gs_order_stream_captures((CUstream)(uintptr_t)stream->handle))
+		return GS_E_FORBIDDEN;
+	saved = gs_order_relaxed_begin();
+	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
+		error = fence_record(&context, 1, stream, ret_fence);
+	gs_order_relaxed_end(saved);
+	return error;
+}
+
+int gs_fence_stream(void *user, const struct gsa_stream *stream, uint64_t *ret_fence)
+{
+	bool whole = is_default_stream(stream);
+	struct gs_context context;
+	int error = GS_E_NOT_FOUND, cancel;
+
+	(void)user;
+	gs_submit_flush();
+	if (whole && !records_contexts())
+		return gs_context_find((CUcontext)(uintptr_t)stream->owner, &context)
+			   ? fence_waited(&context, 1, ret_fence)
+			   : GS_E_NOT_FOUND;
+	while (!gs_order_enter(&cancel)) {
+		if (!stream->ending)
+			return GS_E_FORBIDDEN;
+		if (gs_order_capturing())
+			return fence_ending(stream, ret_fence);
+		gs_order_await();
+	}
+	if (gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
+		error = fence_record(&context, 1, whole ? NULL : stream, ret_fence);
+	gs_order_leave(cancel);
+	return error;
+}
+
+int gs_fence_all(void *user, uint64_t *ret_fence)
+{
+	struct gs_context contexts[GS_CONTEXT_LIMIT];
+	int error, cancel;
+
+	(void)user;
+	gs_submit_flush();
+	if (!records_contexts())
+		return fence_waited(contexts, gs_context_list(contexts, GS_CONTEXT_LIMIT), ret_fence);
+	if (!gs_order_enter(&cancel))
+		return GS_E_FORBIDDEN;
+	error = fence_record(contexts, gs_context_list(contexts, GS_CONTEXT_LIMIT), NULL, ret_fence);
+	gs_order_leave(cancel);
+	return error;
+}
+
+/* A context that is gone has waited for its work. */
+static int events_poll(const struct fence *fence)
+{
+	for (const struct pooled_event *event = fence->events; event != NULL; event = event->next) {
+		CUresult result = context_alive(event) ? gs_driver.cuEventQuery(event->event) : CUDA_SUCCESS;
+
+		if (result == CUDA_ERROR_NOT_READY)
+			return 0;
+		if (result != CUDA_SUCCESS)
+			return GS_E_DRIVER;
+	}
+	return 1;
+}
+
+int gs_fence_poll(void *user, uint64_t token)
+{
+	int answer, cancel;
+
+	(void)user;
+	if (!gs_order_enter(&cancel))
+		return 0;
+	answer = events_poll((const struct fence *)(uintptr_t)token);
+	gs_order_leave(cancel);
+	return answer;
+}
+
+int gs_fence_wait(void *user, uint64_t token)
+{
+	const struct fence *fence = (const struct fence *)(uintptr_t)token;
+	struct gs_order_relaxed saved;
+	int error = GS_OK;
+
+	(void)user;
+	if (gs_order_capturing())
+		return GS_E_FORBIDDEN;
+	gs_thread.memory_work++;
+	saved = gs_order_relaxed_begin();
+	for (const struct pooled_event *event = fence->events; event != NULL && error == GS_OK; event = event->next)
+		if (context_alive(event))
+			error = gs_driver_error(gs_driver.cuEventSynchronize(event->event));
+	gs_order_relaxed_end(saved);
+	return error;
+}
+
+void gs_fence_drop(void *user, uint64_t token)
+{
+	(void)user;
+	fence_give((struct fence *)(uintptr_t)token);
+}
+
+/* What had been submitted by all threads before the last barrier, and where that was. Written together under the lock. */
+static struct {
+	uint64_t context_id, work;
+} barrier_last;
+
+static bool barrier_stands(const struct gs_context *context)
+{
+	uint64_t begun;
+	bool stands;
+
+	if (gs_order_blind() || gs_order_capturing() || !gs_counter_work(false, &begun))
+		return false;
+	gsb_lock_acquire(&fence_lock);
+	stands = barrier_last.context_id == context->id && barrier_last.work == begun;
+	gsb_lock_release(&fence_lock);
+	return stands;
+}
+
+CUresult gs_fence_barrier(const struct gsa_stream *legacy)
+{
+	struct gs_order_relaxed saved;
+	struct gs_context context;
+	struct pooled_event *event;
+	CUresult result = CUDA_SUCCESS;
+	uint64_t ended = 0;
+	bool counted;
+
+	if (!gs_context_find((CUcontext)(uintptr_t)legacy->owner, &context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (barrier_stands(&context))
+		return CUDA_SUCCESS;
+	event = event_take(&context);
+	if (event == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	counted = gs_counter_work(true, &ended);
+	gs_submit_flush();
+	saved = gs_order_relaxed_begin();
+	if (event->event == NULL)
+		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
+	if (result == CUDA_SUCCESS)
+		result = gs_driver.cuEventRecord(event->event, CU_STREAM_LEGACY);
+	gs_order_relaxed_end(saved);
+	gsb_lock_acquire(&fence_lock);
+	barrier_last.context_id = result == CUDA_SUCCESS && counted ? context.id : 0;
+	barrier_last.work = ended;
+	gsb_lock_release(&fence_lock);
+	event_give(event);
+	return result;
+}
+
+void gs_fences_check(const uint64_t *fences, size_t count)
+{
+	const struct fence_pool *all;
+	size_t events = 0;
+
+	gsb_lock_acquire(&fence_lock);
+	all = pool();
+	for (size_t i = 0; i < count; i++)
+		for (const struct pooled_event *event = ((const struct fence *)(uintptr_t)fences[i])->events;
+		     event != NULL; event = event->next)
+			events++;
+	for (const struct pooled_event *event = all->free_events; event != NULL; event = event->next)
+		events++;
+	gsb_assert(all->fences.total_count - all->fences.free_count == count);
+	gsb_assert(all->events.total_count - all->events.free_count == events);
+	gsb_lock_release(&fence_lock);
+}

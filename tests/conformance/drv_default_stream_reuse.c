@@ -1,0 +1,133 @@
+/* Rule: memory that is freed in the order of the legacy default stream comes after all that blocking streams were given before, and
+ * before all that they are given afterwards. So whoever gets it next, in that order, may use it on any of them: be they made, or
+ * the threads' own, by whatever name. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/rule_drv.h"
+
+#define WORDS 4096ull
+#define BYTES (WORDS * sizeof(unsigned))
+
+CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
+
+/* What writes 1, late. */
+static void write_late(CUstream stream, CUdeviceptr to)
+{
+	rule_delay(stream, 2000);
+	rule_fill(stream, to, 1, WORDS);
+}
+
+static void on_made(CUdeviceptr to)
+{
+	CUstream stream;
+
+	NEED(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+	write_late(stream, to);
+}
+
+static void on_prior(CUdeviceptr to)
+{
+	CUstream stream;
+
+	NEED(cuStreamCreateWithPriority(&stream, CU_STREAM_DEFAULT, -1));
+	write_late(stream, to);
+}
+
+static void on_own(CUdeviceptr to)
+{
+	write_late(CU_STREAM_PER_THREAD, to);
+}
+
+/* Late by an event of a stream that takes no part. */
+static CUevent late_event(void)
+{
+	CUstream aside;
+	CUevent event;
+
+	NEED(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
+	NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	rule_delay(aside, 2000);
+	NEED(cuEventRecord(event, aside));
+	return event;
+}
+
+static void on_own_by_event(CUdeviceptr to)
+{
+	NEED(cuStreamWaitEvent(CU_STREAM_PER_THREAD, late_event(), 0));
+	NEED(cuMemsetD32Async(to, 1, WORDS, CU_STREAM_PER_THREAD));
+}
+
+static void on_own_by_twin(CUdeviceptr to)
+{
+	CUevent event = late_event();
+	CUresult (*wait)(CUstream, CUevent, unsigned) = NULL;
+
+	NEED(cuGetProcAddress("cuStreamWaitEvent", (void **)&wait, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
+	NEED(wait(NULL, event, 0));
+	NEED(cuMemsetD32Async_ptsz(to, 1, WORDS, NULL));
+}
+
+static void (*const ways[])(CUdeviceptr to) = {on_made, on_prior, on_own, on_own_by_event, on_own_by_twin};
+
+#define WAYS (sizeof(ways) / sizeof(*ways))
+
+static CUcontext context;
+
+/* On this thread's own stream. */
+static void *write_after(void *to)
+{
+	NEED(cuCtxSetCurrent(context));
+	rule_fill(CU_STREAM_PER_THREAD, *(CUdeviceptr *)to, 2, WORDS);
+	return NULL;
+}
+
+/* What is left by those that write after each other. */
+static void ask(size_t way, int plain)
+{
+	CUdeviceptr first, second;
+	unsigned value = 0;
+	pthread_t other;
+
+	NEED(plain ? cuMemAlloc(&first, BYTES) : cuMemAllocAsync(&first, BYTES, NULL));
+	NEED(cuCtxSynchronize());
+	ways[way](first);
+	NEED(cuMemFreeAsync(first, NULL));
+	NEED(cuMemAllocAsync(&second, BYTES, NULL));
+	NEED(pthread_create(&other, NULL, write_after, &second));
+	NEED(pthread_join(other, NULL));
+	NEED(cuCtxSynchronize());
+	NEED(cuMemcpyDtoH(&value, second, sizeof(value)));
+	WANT(value, 2);
+	NEED(cuMemFreeAsync(second, NULL));
+}
+
+/* Each way in a process that has used no other. */
+int main(int count, char **arguments)
+{
+	char number[8];
+	int status;
+
+	if (count == 2) {
+		context = rule_start();
+		rule_kernel("sim_fill");
+		for (int again = 0; again < 2; again++)
+			ask((size_t)atoi(arguments[1]) / 2, atoi(arguments[1]) % 2);
+		return rule_broken;
+	}
+	for (size_t way = 0; way < 2 * WAYS; way++) {
+		snprintf(number, sizeof(number), "%zu", way);
+		if (fork() == 0) {
+			execl("/proc/self/exe", arguments[0], number, (char *)NULL);
+			exit(1);
+		}
+		WANT(wait(&status) > 0, 1);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			return 77;
+		WANT(status, 0);
+		if (status != 0)
+			printf("way %zu\n", way);
+	}
+	return rule_broken;
+}
