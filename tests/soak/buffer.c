@@ -316,7 +316,7 @@ void buffer_make(struct buffer *buffer, int stream, enum buffer_kind kind, uint6
 	}
 	context_enter(streams[stream].context);
 	if (info->ordered)
-		buffer_use(stream, buffer, NULL);
+		write_note(buffer, stream, stream_submit_allocation(stream), false);
 }
 
 /* --- Freeing */

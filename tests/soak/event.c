@@ -96,8 +96,7 @@ void stream_wait(int index, cudaEvent_t event, const struct clock *clock)
 	struct wait wait = {stream, event};
 
 	crew_run(stream->thread >= 0 ? stream->thread : crew_self(), wait_job, &wait);
-	stream_submit(index);
-	clock_join(&stream->clock, clock);
+	stream_submit_wait(index, clock);
 }
 
 const struct clock *event_find(int stream, uint32_t number, cudaEvent_t *ret_event)

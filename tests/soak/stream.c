@@ -116,7 +116,10 @@ static struct clock known(int index)
 	if (stream->kind == STREAM_NON_BLOCKING)
 		return clock;
 	if (stream->kind != STREAM_LEGACY) {
-		clock_join(&clock, &streams[legacy_of(stream->context)].clock);
+		int legacy = legacy_of(stream->context);
+
+		clock_join(&clock, &streams[legacy].barrier);
+		clock.at[legacy] = streams[legacy].clock.at[legacy];
 		return clock;
 	}
 	for (unsigned i = 0; i < stream_count; i++)
@@ -125,13 +128,28 @@ static struct clock known(int index)
 	return clock;
 }
 
-uint32_t stream_submit(int index)
+uint32_t stream_submit_allocation(int index)
 {
 	struct stream *stream = &streams[index];
 
 	stream->clock = known(index);
 	stream->clock.at[index] = ++stream->submitted;
 	return stream->submitted;
+}
+
+uint32_t stream_submit_wait(int index, const struct clock *waited)
+{
+	struct stream *stream = &streams[index];
+
+	stream_submit_allocation(index);
+	clock_join(&stream->clock, waited);
+	stream->barrier = stream->clock;
+	return stream->submitted;
+}
+
+uint32_t stream_submit(int index)
+{
+	return stream_submit_wait(index, &host);
 }
 
 void host_knows(const struct clock *clock)

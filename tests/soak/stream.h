@@ -21,6 +21,7 @@ struct stream {
 	bool alive; /* the handle is valid */
 	uint32_t submitted;
 	struct clock clock;
+	struct clock barrier; /* LEGACY: what comes before all that blocking streams are given next */
 };
 
 extern struct stream streams[STREAMS_MAX];
@@ -49,8 +50,11 @@ int stream_pick(int context);
 /* One of those that programs make, or -1. */
 int stream_pick_made(void);
 
-/* The number of one more operation on the stream: call it once for each. */
+/* The number of one more operation on the stream: call it once for each. The second one also comes after `waited`. The third one is
+ * for allocations, which the legacy stream does not keep blocking streams in order by. */
 uint32_t stream_submit(int stream);
+uint32_t stream_submit_wait(int stream, const struct clock *waited);
+uint32_t stream_submit_allocation(int stream);
 
 /* Afterwards all that `needed` names comes before what is submitted next. */
 void stream_order(int stream, const struct clock *needed);
