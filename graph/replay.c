@@ -19,7 +19,7 @@
 #define TIMED_ALL 16u	 /* launches that are all timed; then one in so many is */
 #define STREAK_LONG 512u
 #define GAP_WEIGHT 32u
-#define GAP_MOST 16u
+#define GAP_MOST 4u /* a pause of whatever length, and as many launches that follow each other: they may be worth a graph */
 #define FIRST_TOKEN 0xd1b54a32d192ed03u
 
 static uint64_t get(const _Atomic uint64_t *count)

@@ -21,7 +21,7 @@ static struct gsg_fake fake;
 static struct gsg_fake_launch *launches;
 static bool *is_made;
 static uint32_t count, gone, matched;
-static uint64_t seed, now_ticks, pace_ticks;
+static uint64_t seed, now_ticks;
 
 static uint32_t draw(uint32_t below)
 {
@@ -37,7 +37,6 @@ static int start(void **state)
 	gsg_fake_init(&fake);
 	count = gone = matched = 0;
 	now_ticks = 0;
-	pace_ticks = 1;
 	mapped_bytes = 0;
 	no_pages = false;
 	replay = calloc(1, sizeof(*replay));
@@ -116,7 +115,7 @@ static void launch(uint64_t context_id, uintptr_t stream, uintptr_t function, co
 	uint64_t held;
 
 	gsg_fake_launch(&launches[count], context_id, stream, function, values, value_count, first);
-	launches[count].launch.head.put_ticks = now_ticks += pace_ticks;
+	launches[count].launch.head.put_ticks = ++now_ticks;
 	count++;
 	held = gsg_replay_run(replay, &launches[count - 1].launch, (uint64_t)(count - 1) * 256);
 	forget_before(held);
@@ -379,31 +378,6 @@ static void test_late(void **state)
 	check_stats();
 }
 
-/* Launches that come too far apart are left alone, and looked at again when they come closer. */
-static void test_slow(void **state)
-{
-	uint64_t replayed;
-
-	(void)state;
-	replay->options.slow_ticks = 1000;
-	pace_ticks = 2000;
-	for (uint32_t i = 0; i < 3000; i++)
-		launch(1, 8, 1 + i % 21, (uint32_t[]){5}, 1, false);
-	replayed = replay->stats.replayed;
-	assert_true(replay->stats.plain[GSG_PLAIN_SLOW] > 2900);
-	pace_ticks = 100;
-	for (uint32_t i = 0; i < 3000; i++)
-		launch(1, 8, 1 + i % 21, (uint32_t[]){5}, 1, i == 1500);
-	settle();
-	assert_true(replay->stats.replayed > replayed + 2500);
-	pace_ticks = 3000;
-	for (uint32_t i = 0; i < 500; i++)
-		launch(1, 8, 1 + i % 21, (uint32_t[]){5}, 1, false);
-	settle();
-	assert_true(replay->stats.plain[GSG_PLAIN_SLOW] > 2900 + 400);
-	check_stats();
-}
-
 /* Each call of the driver that makes, changes or launches graphs is refused once. */
 static void test_refused(void **state)
 {
@@ -590,7 +564,7 @@ int main(void)
 		TEST(test_constant), TEST(test_ping_pong), TEST(test_odd_ping_pong), TEST(test_all_change), TEST(test_steps),
 		TEST(test_short_steps), TEST(test_two_kinds), TEST(test_aperiodic), TEST(test_streams), TEST(test_legacy),
 		TEST(test_between), {"test_between, the legacy stream", test_between, start, end, &legacy},
-		TEST(test_contexts), TEST(test_beside), TEST(test_alike), TEST(test_no_pages), TEST(test_late), TEST(test_slow),
+		TEST(test_contexts), TEST(test_beside), TEST(test_alike), TEST(test_no_pages), TEST(test_late),
 		TEST(test_refused), TEST(test_limit), TEST(test_forget), TEST(test_does_not_pay), TEST(test_fails),
 		TEST(test_many_streams), TEST(test_any),
 	};
