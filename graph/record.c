@@ -7,6 +7,7 @@
 #include "shim/base/os.h"
 
 #define PAGES_BYTES (8u << 20)
+#define PLACES_APART 1024u
 #define TRACE_BYTES (1u << 20) /* of the launches of one trace: they wait in the queue's ring until all are there */
 
 /* Whole periods, and whole exact periods if possible; otherwise an even number, for arguments that alternate. */
@@ -37,6 +38,53 @@ bool gsg_recording_begin(struct gsg_recording *recording, const struct gsg_watch
 	return true;
 }
 
+/* With what comes before the period: the end of it. */
+static uint64_t place_at(const struct gsg_recording *recording, uint32_t start)
+{
+	uint64_t place = 0;
+
+	for (uint32_t i = 0; i < GSG_PLACE; i++) {
+		uint32_t back = (GSG_PLACE - 1 - i) % recording->count;
+
+		place = gsg_place_push(place, recording->tokens[(start + recording->count - back) % recording->count], 0);
+	}
+	return place;
+}
+
+/* The last becomes the first. */
+static void turn_round(struct gsg_recording *recording, uint32_t start, uint32_t end)
+{
+	for (; start + 1 < end; start++, end--) {
+		const struct gsg_launch *launch = recording->launches[start];
+		uint64_t token = recording->tokens[start];
+		bool first = recording->first[start];
+
+		recording->launches[start] = recording->launches[end - 1];
+		recording->tokens[start] = recording->tokens[end - 1];
+		recording->first[start] = recording->first[end - 1];
+		recording->launches[end - 1] = launch;
+		recording->tokens[end - 1] = token;
+		recording->first[end - 1] = first;
+	}
+}
+
+/* At the first place that looks like no other one of the period. */
+static void begin_apart(struct gsg_recording *recording)
+{
+	uint16_t alike[PLACES_APART] = {0};
+	uint32_t start = 0;
+
+	for (uint32_t i = 0; i < recording->period; i++)
+		alike[place_at(recording, i) % PLACES_APART]++;
+	while (start < recording->period && alike[place_at(recording, start) % PLACES_APART] != 1)
+		start++;
+	if (start == recording->period)
+		return;
+	turn_round(recording, 0, start);
+	turn_round(recording, start, recording->count);
+	turn_round(recording, 0, recording->count);
+}
+
 void gsg_recording_take(struct gsg_recording *recording, const struct gsg_launch *launch, uint64_t token, bool first)
 {
 	const struct gsg_watch *watch = recording->watch;
@@ -55,8 +103,11 @@ void gsg_recording_take(struct gsg_recording *recording, const struct gsg_launch
 	recording->tokens[recording->count] = token;
 	recording->first[recording->count] = first;
 	recording->used_bytes += size_bytes;
-	if (++recording->count == recording->length)
-		recording->state = GSG_RECORDING_DONE;
+	if (++recording->count < recording->length)
+		return;
+	recording->state = GSG_RECORDING_DONE;
+	if (!recording->first[0])
+		begin_apart(recording);
 }
 
 /* --- cutting ------------------------------------------------------------------------------------------------------- */
@@ -91,19 +142,6 @@ static uint32_t part(const struct gsg_recording *recording, uint32_t start, uint
 		count++;
 	}
 	return count;
-}
-
-/* With what comes before the period: the end of it. */
-static uint64_t place_at(const struct gsg_recording *recording, uint32_t start)
-{
-	uint64_t place = 0;
-
-	for (uint32_t i = 0; i < GSG_PLACE; i++) {
-		uint32_t back = (GSG_PLACE - 1 - i) % recording->count;
-
-		place = gsg_place_push(place, recording->tokens[(start + recording->count - back) % recording->count], 0);
-	}
-	return place;
 }
 
 uint32_t gsg_recording_cut(struct gsg_recording *recording, uint32_t chunk, uint32_t *ret_start, uint64_t *ret_place)

@@ -2,8 +2,9 @@
  * traces.
  *
  * A cut lies where the program waits or does other work (so that nothing has to be launched one by one at each wait), around launches that graphs
- * cannot hold, and where a trace would be too long. A short period is recorded several times over, up to the length of a trace. One
- * stream is recorded at a time. Pure, but for pages. */
+ * cannot hold, and where a trace would be too long. Where there is none of the first, the first trace begins at a place that the period
+ * has once only, if it has one: where others begin, too, a trace is often tried in vain. A short period is recorded several times over,
+ * up to the length of a trace. One stream is recorded at a time. Pure, but for pages. */
 #ifndef GSG_RECORD_H
 #define GSG_RECORD_H
 

@@ -236,10 +236,22 @@ static void make_trace(struct gsg_replay *replay, const struct gsg_launch *const
 	add(&replay->stats.build_ns, replay->ops->now_ns(replay->user) - start_ns);
 }
 
+static struct gsg_served *served_of(struct gsg_lane *lane, const struct gsg_watch *watch)
+{
+	return &lane->served[watch == &lane->shapes.inner];
+}
+
+static void see_anew(const struct gsg_lane *lane, struct gsg_served *served)
+{
+	served->plain = lane->plain;
+	served->count = lane->count;
+}
+
 /* One at a time, so that no launch has to wait for long; then it is seen anew how well the stream is served. */
 static void make_next(struct gsg_replay *replay)
 {
 	struct gsg_lane *lane = replay->recorded;
+	struct gsg_served *served = served_of(lane, replay->recording.watch);
 	uint32_t start, count;
 	uint64_t place;
 
@@ -249,24 +261,29 @@ static void make_next(struct gsg_replay *replay)
 		return;
 	}
 	if (replay->recorded_built != 0)
-		lane->skip_next = 0;
-	else if (lane->skip_next < SKIP_MOST)
-		lane->skip_next = 2 * lane->skip_next + 1;
-	lane->skip = lane->skip_next;
-	lane->plain_found = lane->plain;
-	lane->count_found = lane->count;
+		served->skip_next = 0;
+	else if (served->skip_next < SKIP_MOST)
+		served->skip_next = 2 * served->skip_next + 1;
+	served->skip = served->skip_next;
+	see_anew(lane, &lane->served[0]);
+	see_anew(lane, &lane->served[1]);
 }
 
 /* A period was found: whether most launches since the last time were served, as far as one can tell. */
-static bool is_served(struct gsg_lane *lane)
+static bool is_served(const struct gsg_lane *lane, struct gsg_served *served)
 {
-	uint64_t plain = lane->plain - lane->plain_found, count = lane->count - lane->count_found;
+	uint64_t plain = lane->plain - served->plain, count = lane->count - served->count;
 
 	if (count < RUN_LEAST)
 		return true;
-	lane->plain_found = lane->plain;
-	lane->count_found = lane->count;
+	see_anew(lane, served);
 	return plain * SERVED_SHARE <= count;
+}
+
+static bool is_recorded(const struct gsg_replay *replay, const struct gsg_lane *lane)
+{
+	return replay->recorded == lane && (replay->recording.state == GSG_RECORDING_ON ||
+					    replay->recording.state == GSG_RECORDING_AWAITS_FIRST);
 }
 
 /* A period that has just been seen often enough, the outer one if both have. NULL: none has. */
@@ -280,17 +297,24 @@ static const struct gsg_watch *found(const struct gsg_replay *replay, const stru
 	return gsg_watch_found(inner, at_least) ? inner : NULL;
 }
 
+/* The inner period is recorded, and now the outer one is found, too: its graphs are longer, and fit each time. */
+static bool outer_takes_over(const struct gsg_replay *replay, const struct gsg_lane *lane)
+{
+	return replay->recording.watch == &lane->shapes.inner && found(replay, lane) == &lane->shapes.outer;
+}
+
 static void consider(struct gsg_replay *replay, struct gsg_lane *lane)
 {
 	const struct gsg_watch *watch = found(replay, lane), *exact = &lane->exact.outer;
+	struct gsg_served *served = served_of(lane, watch);
 
-	if (watch == NULL || is_served(lane))
+	if (watch == NULL || is_served(lane, served))
 		return;
-	if (lane->skip > 0) {
-		lane->skip--;
+	if (served->skip > 0) {
+		served->skip--;
 		return;
 	}
-	if (replay->recording.state != GSG_RECORDING_OFF ||
+	if ((replay->recording.state != GSG_RECORDING_OFF && !is_recorded(replay, lane)) ||
 	    !gsg_recording_begin(&replay->recording, watch, exact->run >= exact->period ? exact->period : 0,
 				 lane->since_first < watch->period, replay->options.chunk))
 		return;
@@ -309,26 +333,19 @@ static void move_on(struct gsg_lane *lane, uint64_t shape, bool is_first)
 	lane->recent_at = (lane->recent_at + 1) % GSG_PLACE;
 }
 
-static bool is_recorded(const struct gsg_replay *replay, const struct gsg_lane *lane)
-{
-	return replay->recorded == lane && (replay->recording.state == GSG_RECORDING_ON ||
-					    replay->recording.state == GSG_RECORDING_AWAITS_FIRST);
-}
-
 static void learn(struct gsg_replay *replay, struct gsg_lane *lane, const struct gsg_launch *launch)
 {
 	uint64_t shape = gsg_launch_token(launch);
-	bool is_first = launch->head.first || lane->apart;
+	bool is_first = launch->head.first || lane->apart, recorded = is_recorded(replay, lane);
 	uint64_t first = is_first ? FIRST_TOKEN : 0;
 
 	move_on(lane, shape, is_first);
 	gsg_detect_push(&lane->shapes, shape ^ first);
 	gsg_detect_push(&lane->exact, gsg_hash(gsg_launch_values(launch), launch->shape.values_bytes, shape ^ first));
-	if (!is_recorded(replay, lane)) {
+	if (recorded)
+		gsg_recording_take(&replay->recording, launch, shape, is_first);
+	if (!recorded || outer_takes_over(replay, lane))
 		consider(replay, lane);
-		return;
-	}
-	gsg_recording_take(&replay->recording, launch, shape, is_first);
 }
 
 /* Of a stream whose launches have all gone by graphs for long, the next one of the trace need not be learned: false if it is not that.

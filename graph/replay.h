@@ -72,6 +72,13 @@ struct gsg_replay_options {
 	bool eager;	      /* whether it pays or not: for tests of those who use it */
 };
 
+/* How well a period is served. */
+struct gsg_served {
+	uint64_t plain, count; /* launches of the stream, when it was last found */
+	uint32_t skip;	       /* times to pass it over, since recordings of it led to nothing, */
+	uint32_t skip_next;    /* and next time */
+};
+
 /* What is known of one stream. */
 struct gsg_lane {
 	uint64_t context_id; /* 0: free */
@@ -95,10 +102,8 @@ struct gsg_lane {
 	uint64_t streak;		  /* launches in a row that were held and went by graphs, or are held */
 	bool apart;			  /* other work has come since the last launch */
 	uint64_t since_first;		  /* launches since one that came after a wait or other work */
-	uint64_t plain;			  /* launches made one by one, */
-	uint64_t plain_found, count_found; /* and both when a period was last found */
-	uint32_t skip;			   /* periods to pass over, since recordings of it led to nothing, */
-	uint32_t skip_next;		   /* and next time */
+	uint64_t plain;			  /* launches made one by one */
+	struct gsg_served served[2];	  /* of the outer and the inner period of the shapes */
 	struct gsg_detect shapes;	   /* tokens of launches without arguments, */
 	struct gsg_detect exact;	   /* and with them; both know those that come after a wait */
 };

@@ -14,8 +14,8 @@ declare -A steps=( # fewer than usual, where that is enough
 	[automaton]=500 [histogram]=20 [transfers]=40 [temporaries]=100 [transform]=20 [paths]=3
 )
 declare -A shares=( # of the launches in percent, at least, that graphs make
-	[stencil]=80 [runge-kutta]=80 [lu]=60 [n-body]=80 [gradients]=40 [multigrid]=30 [wavefront]=20 [reduction]=70
-	[automaton]=80 [temporaries]=70 [transform]=70
+	[stencil]=80 [runge-kutta]=80 [lu]=60 [n-body]=80 [gradients]=40 [multigrid]=30 [wavefront]=60 [sort]=40 [reduction]=70
+	[automaton]=80 [temporaries]=70 [transform]=70 [paths]=70
 )
 
 export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,graph:auto,submit_deadline_us:0,log:debug

@@ -254,6 +254,23 @@ static void test_two_kinds(void **state)
 	assert_true(share() >= 85);
 }
 
+struct nest {
+	uint32_t length, chunk;
+};
+
+/* A kernel in a loop of its own inside another loop: the inner one comes again first, but graphs of it fit nowhere. */
+static void test_nest(void **state)
+{
+	const struct nest *nest = *state;
+
+	replay->options.chunk = nest->chunk;
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		launch(1, 8, 1 + (i % nest->length == 0), (uint32_t[]){i % nest->length}, 1, i % (15 * nest->length) == 0);
+	settle();
+	check_stats();
+	assert_true(share() >= 90);
+}
+
 static void test_aperiodic(void **state)
 {
 	(void)state;
@@ -560,10 +577,14 @@ static void test_any(void **state)
 int main(void)
 {
 	int legacy;
+	struct nest short_graphs = {79, 32}, long_graphs = {79, 128}, no_multiple = {97, 32};
 	const struct CMUnitTest tests[] = {
 		TEST(test_constant), TEST(test_ping_pong), TEST(test_odd_ping_pong), TEST(test_all_change), TEST(test_steps),
 		TEST(test_short_steps), TEST(test_two_kinds), TEST(test_aperiodic), TEST(test_streams), TEST(test_legacy),
 		TEST(test_between), {"test_between, the legacy stream", test_between, start, end, &legacy},
+		{"test_nest, short graphs", test_nest, start, end, &short_graphs},
+		{"test_nest, long graphs", test_nest, start, end, &long_graphs},
+		{"test_nest, no multiple", test_nest, start, end, &no_multiple},
 		TEST(test_contexts), TEST(test_beside), TEST(test_alike), TEST(test_no_pages), TEST(test_late),
 		TEST(test_refused), TEST(test_limit), TEST(test_forget), TEST(test_does_not_pay), TEST(test_fails),
 		TEST(test_many_streams), TEST(test_any),
