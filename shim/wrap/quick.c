@@ -100,13 +100,13 @@ void gs_quick_left(const struct gs_runtime *real, enum gs_quick_kind kind, cudaE
 	gs_thread.quick_kinds |= 1u << kind;
 }
 
-/* The thread's device, if the runtime would only pass the call on to us. */
-static struct gs_device *device_learn(const struct gs_runtime *real, enum gs_quick_kind kind,
-				      struct gs_context *ret_context)
+/* The thread's device, if the runtime would only pass the call on to us. (Looking for the runtime may have shown that what the
+ * thread knew is no more.) */
+static struct gs_device *device_learn(const struct gs_runtime *real, struct gs_context *ret_context)
 {
 	struct gs_device *device;
 
-	if (gs_thread.quick_runtime != real || (gs_thread.quick_kinds >> kind & 1) == 0 ||
+	if (gs_thread.quick_runtime != real || gs_thread.quick_kinds == 0 ||
 	    gs_mode() != GS_MODE_ACTIVE || atomic_load(&stopped) || gs_order_capturing() || gs_order_broken())
 		return NULL;
 	device = gs_device_current(ret_context);
@@ -168,7 +168,7 @@ static bool route_learn(struct gs_route *route, const struct gs_runtime *real, e
 {
 	struct gs_route learned = {.real = real, .handle = handle, .epoch = gs_epoch(), .noted = is_noted()};
 
-	learned.device = device_learn(real, kind, &learned.context);
+	learned.device = device_learn(real, &learned.context);
 	if (learned.device == NULL || !kind_learn(&learned, kind))
 		return false;
 	learned.allocator = learned.device->allocator;
