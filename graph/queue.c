@@ -30,6 +30,7 @@
 #define PASS_MOST 4096u
 #define PASS_STARVED 8u /* where the thread lacked a processor the first time */
 #define ALONE_SAMPLE 17u /* one record in so many is timed: in turn all those of a loop, whose number is rarely a multiple of it */
+#define ROOM_SHARE 8u /* of the ring is waited for when it is full */
 #define FETCH_LINES 4u	/* of a record, as most are */
 #define FETCH_BYTES 1024u
 #define LATE_LEAST 64u	 /* deadlines missed that may be chance, */
@@ -354,8 +355,10 @@ static void sleep_until(struct gsg_queue *queue, uint64_t target)
 	}
 }
 
+/* For more than it takes, so that who puts into a full ring does not sleep before each record. */
 static void wait_for_room(struct gsg_queue *queue, uint64_t end)
 {
+	uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
 	uint64_t target = end - queue->options.ring_bytes, start_ns;
 
 	if (end <= queue->options.ring_bytes || target <= queue->head_seen)
@@ -364,6 +367,8 @@ static void wait_for_room(struct gsg_queue *queue, uint64_t end)
 	if (target <= queue->head_seen)
 		return;
 	atomic_fetch_add_explicit(&queue->stats.full, 1, memory_order_relaxed);
+	target += queue->options.ring_bytes / ROOM_SHARE;
+	target = target < tail ? target : tail;
 	want(queue, target);
 	start_ns = gsb_os_now_ns();
 	sleep_until(queue, target);

@@ -241,8 +241,8 @@ static long sleeps_so_far(void)
 	return usage.ru_nvcsw;
 }
 
-/* Who waits for many records sleeps until the last one has run, and is not woken for each: that would cost the thread more than most
- * records do. */
+/* Who waits for many records, or for room, sleeps until there is much, and is not woken for each record: that would cost the thread more
+ * than most records do. */
 static void test_sleep(void **state)
 {
 	long sleeps = sleeps_so_far();
@@ -256,6 +256,11 @@ static void test_sleep(void **state)
 	gsg_queue_flush(queue);
 	assert_int_equal(atomic_load(&ran), 400);
 	assert_in_range(sleeps_so_far() - sleeps, 0, 100);
+	for (uint32_t i = 400; i < 2400; i++)
+		assert_true(put(0, i, 1000));
+	assert_true(queue->stats.full > 0);
+	gsg_queue_flush(queue);
+	assert_in_range(sleeps_so_far() - sleeps, 0, 200);
 }
 
 static void *flush(void *unused)
