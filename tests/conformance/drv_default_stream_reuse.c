@@ -1,7 +1,6 @@
 /* Rule: memory that is freed in the order of the legacy default stream comes after all that blocking streams were given before, and
  * before all that they are given afterwards. So whoever gets it next, in that order, may use it on any of them: be they made, or
  * the threads' own, by whatever name. */
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,30 +72,20 @@ static void (*const ways[])(CUdeviceptr to) = {on_made, on_prior, on_own, on_own
 
 #define WAYS (sizeof(ways) / sizeof(*ways))
 
-static CUcontext context;
-
-/* On this thread's own stream. */
-static void *write_after(void *to)
-{
-	NEED(cuCtxSetCurrent(context));
-	rule_fill(CU_STREAM_PER_THREAD, *(CUdeviceptr *)to, 2, WORDS);
-	return NULL;
-}
-
 /* What is left by those that write after each other. */
 static void ask(size_t way, int plain)
 {
 	CUdeviceptr first, second;
 	unsigned value = 0;
-	pthread_t other;
+	CUstream after;
 
 	NEED(plain ? cuMemAlloc(&first, BYTES) : cuMemAllocAsync(&first, BYTES, NULL));
 	NEED(cuCtxSynchronize());
 	ways[way](first);
 	NEED(cuMemFreeAsync(first, NULL));
 	NEED(cuMemAllocAsync(&second, BYTES, NULL));
-	NEED(pthread_create(&other, NULL, write_after, &second));
-	NEED(pthread_join(other, NULL));
+	NEED(cuStreamCreate(&after, CU_STREAM_DEFAULT)); /* not before the free: no blocking stream but that of the way is there */
+	rule_fill(after, second, 2, WORDS);
 	NEED(cuCtxSynchronize());
 	NEED(cuMemcpyDtoH(&value, second, sizeof(value)));
 	WANT(value, 2);
@@ -123,7 +112,7 @@ int main(int count, char **arguments)
 	int status, absent = 0;
 
 	if (count == 2) {
-		context = rule_start();
+		rule_start();
 		rule_kernel("sim_fill");
 		for (int round = 0; round < 4; round++)
 			ask((size_t)atoi(arguments[1]), round / 2);
