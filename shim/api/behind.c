@@ -18,7 +18,7 @@ struct behind_search {
 
 static bool ends_preloads(const struct gsb_elf *program, const struct gsb_elf *elf)
 {
-	const char *name = elf->soname != NULL ? elf->soname : gsb_base_name(elf->path);
+	const char *name = gsb_elf_name(elf);
 	const char *needed = gsb_elf_needed(program, name);
 
 	return (needed != NULL && strcmp(needed, name) == 0) || strcmp(name, "libc.so.6") == 0;

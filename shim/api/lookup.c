@@ -70,7 +70,7 @@ bool gs_lookup_exempts(const struct gsb_elf *elf)
 {
 	static const char *const exempt[] = {"libcuda.so", "libgpushim.so", "libcupti.so", "libnvidia-",
 					     "libnvperf",  "libsanitizer",  "libToolsInjection", "libcudadebugger"};
-	const char *name = elf->soname != NULL ? elf->soname : gsb_base_name(elf->path);
+	const char *name = gsb_elf_name(elf);
 
 	for (size_t i = 0; i < sizeof(exempt) / sizeof(exempt[0]); i++)
 		if (strncmp(name, exempt[i], strlen(exempt[i])) == 0)
@@ -149,13 +149,39 @@ void *gs_lookup_unlisted(uint32_t number)
 	return atomic_load_explicit(&trampoline_real[number], memory_order_acquire);
 }
 
+static bool submits(enum gs_fn fn)
+{
+	static const bool classes[] = {
+#define SUBMITS(name, key, timed, submits, to_host, takes, flushes, forgets, tells) [GS_CLASS_##name] = (submits),
+		GS_CALL_CLASSES(SUBMITS)
+#undef SUBMITS
+	};
+
+	return classes[gs_fn_info[fn].call_class];
+}
+
+/* A library of the driver's that gets the real function may do the program's work with it, which is not seen then. Tools only
+ * look. */
+static void exempted(int fn, const struct gsb_elf *caller)
+{
+	const char *name = gsb_elf_name(caller);
+
+	if (fn >= 0 && submits((enum gs_fn)fn) && strncmp(name, "libnvidia-", strlen("libnvidia-")) == 0)
+		gs_order_lost_sight(name);
+}
+
 void *gs_lookup_substitute(const char *name, bool per_thread, void *real, const void *caller)
 {
+	struct gsb_elf elf;
 	int fn;
 
-	if (!gs_driver_contains(real) || gs_lookup_is_exempt(caller))
+	if (!gs_driver_contains(real))
 		return real;
 	fn = fn_by_address(real, name, per_thread);
+	if (gsb_elf_at(caller, &elf) == GS_OK && gs_lookup_exempts(&elf)) {
+		exempted(fn, &elf);
+		return real;
+	}
 	if (fn >= 0)
 		return gs_fn_info[fn].entry;
 	return trampoline_for(real, name);

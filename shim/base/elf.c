@@ -14,6 +14,11 @@ const char *gsb_base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+const char *gsb_elf_name(const struct gsb_elf *elf)
+{
+	return elf->soname != NULL ? elf->soname : gsb_base_name(elf->path);
+}
+
 /* The loader has already relocated the pointers of most objects' dynamic sections, but not those of the vdso. */
 static uintptr_t relocated(const struct gsb_elf *elf, uintptr_t pointer)
 {
@@ -128,9 +133,7 @@ static int search_step(struct dl_phdr_info *info, size_t size, void *user)
 		if (search->address < elf.start || search->address >= elf.end)
 			return 0;
 	} else {
-		const char *name = elf.soname != NULL ? elf.soname : gsb_base_name(elf.path);
-
-		if (!readable || strncmp(name, search->prefix, strlen(search->prefix)) != 0)
+		if (!readable || strncmp(gsb_elf_name(&elf), search->prefix, strlen(search->prefix)) != 0)
 			return 0;
 	}
 	*search->ret_elf = elf;

@@ -60,4 +60,7 @@ size_t gsb_elf_build_id(const struct gsb_elf *elf, const unsigned char **ret_byt
 /* The last component of a path. */
 const char *gsb_base_name(const char *path);
 
+/* What it is called: by itself, or by its file. */
+const char *gsb_elf_name(const struct gsb_elf *elf);
+
 #endif

@@ -95,6 +95,8 @@ static void start(const struct gs_driver_found *found)
 		gs_quick_stop();
 	history_start();
 	gs_submit_start();
+	if (gs_conf.free_sync == GS_FREE_SYNC_ALWAYS) /* by whoever knows that work comes unseen */
+		gs_order_note_blocking();
 	mode_set(GS_MODE_ACTIVE);
 }
 
@@ -182,6 +184,13 @@ static void say_goodbye(const char *path)
 		       (unsigned long long)wait.calls, path);
 }
 
+/* What is made and submitted from now on is not seen, but memory of ours is freed. */
+static void mode_end(void)
+{
+	gs_order_note_blocking();
+	mode_set(GS_MODE_ENDED);
+}
+
 static void at_exit(void)
 {
 	char path[GS_SNAPSHOT_PATH_BYTES];
@@ -189,11 +198,11 @@ static void at_exit(void)
 	if (gs_mode() != GS_MODE_ACTIVE)
 		return;
 	if (getpid() != started_in) { /* made without fork(): the queue has no thread here, and the snapshot is the parent's */
-		mode_set(GS_MODE_ENDED);
+		mode_end();
 		return;
 	}
 	gs_submit_end();
-	mode_set(GS_MODE_ENDED);
+	mode_end();
 	if ((gs_conf.snapshot & GS_SNAPSHOT_EXIT) != 0 && something_to_tell()) {
 		if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) != GS_OK)
 			return;

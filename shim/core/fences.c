@@ -8,9 +8,11 @@
 #include "shim/base/lock.h"
 #include "shim/base/os.h"
 #include "shim/base/slab.h"
+#include "shim/core/conf.h"
 #include "shim/core/counter.h"
 #include "shim/core/device.h"
 #include "shim/core/device_ops.h"
+#include "shim/core/mode.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
 #include "shim/submit/submit.h"
@@ -307,12 +309,19 @@ static struct {
 	uint64_t context_id, work;
 } barrier_last;
 
+/* Whether all work is seen and counted. */
+static bool work_is_counted(bool ended, uint64_t *ret_count)
+{
+	return gs_mode() == GS_MODE_ACTIVE && !gs_order_blind() && gs_conf.free_sync != GS_FREE_SYNC_ALWAYS &&
+	       gs_counter_work(ended, ret_count);
+}
+
 static bool barrier_stands(const struct gs_context *context)
 {
 	uint64_t begun;
 	bool stands;
 
-	if (gs_order_blind() || gs_order_capturing() || !gs_counter_work(false, &begun))
+	if (!work_is_counted(false, &begun))
 		return false;
 	gsb_lock_acquire(&fence_lock);
 	stands = barrier_last.context_id == context->id && barrier_last.work == begun;
@@ -320,35 +329,63 @@ static bool barrier_stands(const struct gs_context *context)
 	return stands;
 }
 
-CUresult gs_fence_barrier(const struct gsa_stream *legacy)
+static void barrier_keep(const struct gs_context *context, uint64_t work)
+{
+	gsb_lock_acquire(&fence_lock);
+	barrier_last.context_id = context->id;
+	barrier_last.work = work;
+	gsb_lock_release(&fence_lock);
+}
+
+static CUresult barrier_record(const struct gs_context *context)
+{
+	struct pooled_event *event = event_take(context);
+	CUresult result = CUDA_SUCCESS;
+
+	if (event == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (event->event == NULL)
+		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
+	if (result == CUDA_SUCCESS)
+		result = gs_driver.cuEventRecord(event->event, CU_STREAM_LEGACY);
+	event_give(event);
+	return result;
+}
+
+/* While a capture is open, in a relaxed exchange: only one of a blocking stream is to be in the way. */
+static CUresult barrier_make(const struct gs_context *context)
 {
 	struct gs_order_relaxed saved;
+	CUresult result;
+	int cancel;
+
+	gs_submit_flush();
+	if (gs_order_enter(&cancel)) {
+		result = barrier_record(context);
+		gs_order_leave(cancel);
+		return result;
+	}
+	saved = gs_order_relaxed_begin();
+	result = barrier_record(context);
+	gs_order_relaxed_end(saved);
+	return result;
+}
+
+CUresult gs_fence_barrier(const struct gsa_stream *legacy)
+{
 	struct gs_context context;
-	struct pooled_event *event;
-	CUresult result = CUDA_SUCCESS;
-	uint64_t ended = 0;
+	uint64_t ended;
+	CUresult result;
 	bool counted;
 
 	if (!gs_context_find((CUcontext)(uintptr_t)legacy->owner, &context))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (barrier_stands(&context))
 		return CUDA_SUCCESS;
-	event = event_take(&context);
-	if (event == NULL)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	counted = gs_counter_work(true, &ended);
-	gs_submit_flush();
-	saved = gs_order_relaxed_begin();
-	if (event->event == NULL)
-		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
-	if (result == CUDA_SUCCESS)
-		result = gs_driver.cuEventRecord(event->event, CU_STREAM_LEGACY);
-	gs_order_relaxed_end(saved);
-	gsb_lock_acquire(&fence_lock);
-	barrier_last.context_id = result == CUDA_SUCCESS && counted ? context.id : 0;
-	barrier_last.work = ended;
-	gsb_lock_release(&fence_lock);
-	event_give(event);
+	counted = work_is_counted(true, &ended);
+	result = barrier_make(&context);
+	if (result == CUDA_SUCCESS && counted)
+		barrier_keep(&context, ended);
 	return result;
 }
 

@@ -97,6 +97,13 @@ static inline void gs_order_note_blocking(void)
 		gs_order_note_first_blocking();
 }
 
+/* Before the stream is given work, by whatever function. */
+static inline void gs_order_note_stream(CUstream stream)
+{
+	if (__builtin_expect(stream == CU_STREAM_PER_THREAD, 0))
+		gs_order_note_blocking();
+}
+
 void gs_order_reset_locks(void);
 
 #endif

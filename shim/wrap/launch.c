@@ -16,8 +16,6 @@
 static inline CUresult launched(struct gs_call *call, enum gs_work_kind kind, const void *function, CUstream stream,
 				CUresult result)
 {
-	if (stream == CU_STREAM_PER_THREAD)
-		gs_order_note_blocking();
 	gs_launch_note(call, kind, function, stream, result);
 	return result;
 }
@@ -41,6 +39,7 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 	CUresult result = CUDA_SUCCESS;
 	bool on = gs_submit_is_on(), put = false;
 
+	gs_order_note_stream(hStream);
 	if (on) {
 		config = (CUlaunchConfig){
 			.gridDimX = gridDimX,
@@ -91,6 +90,8 @@ CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v1106
 	CUresult result = CUDA_SUCCESS;
 	bool on = gs_submit_is_on(), put = false;
 
+	if (config != NULL)
+		gs_order_note_stream(config->hStream);
 	if (on) {
 		launch = (struct gs_submit_launch){
 			.config = config,
@@ -118,6 +119,7 @@ CUresult gs_on_cuLaunchCooperativeKernel(struct gs_call *call, PFN_cuLaunchCoope
 					 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
 					 unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
 {
+	gs_order_note_stream(hStream);
 	gs_submit_flush();
 	gs_sample_launch(call, hStream);
 	return launched_with(call, f, hStream, kernelParams, NULL,
@@ -132,6 +134,8 @@ CUresult gs_on_cuLaunchCooperativeKernelMultiDevice(struct gs_call *call,
 {
 	CUresult result;
 
+	for (unsigned int i = 0; launchParamsList != NULL && i < numDevices; i++)
+		gs_order_note_stream(launchParamsList[i].hStream);
 	gs_submit_flush();
 	result = real(launchParamsList, numDevices, flags);
 	for (unsigned int i = 0; result == CUDA_SUCCESS && i < numDevices; i++)

@@ -362,9 +362,10 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 			return result;
 		if (known && is_barrier(&stream) && gs_device_holds(dptr) &&
 		    (result = gs_fence_barrier(&stream)) != CUDA_SUCCESS) {
-			if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
-				return result;
 			known = false;
+			if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || gs_order_breaks(result) ||
+			    (result = gs_moment_await((CUcontext)(uintptr_t)stream.owner)) != CUDA_SUCCESS)
+				return result;
 		}
 		if (free_ours(dptr, known ? &stream : NULL, &result)) {
 			served(call, work);

@@ -16,6 +16,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
+#include "shim/core/fences.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/torch/torch.h"
@@ -34,6 +35,7 @@ struct gs_route {
 	struct gsa *allocator;
 	uint32_t kinds; /* that may be answered, by enum gs_quick_kind */
 	bool noted;	/* somebody is told of the call, or it is timed */
+	bool barrier;	/* a free keeps blocking streams in order */
 	struct gsa_request request; /* of an allocation; its size is that of the last one */
 
 	struct gsa_stream stream;
@@ -133,8 +135,7 @@ static bool kind_learn(struct gs_route *route, enum gs_quick_kind kind)
 		       route->stream.owner == (uint64_t)(uintptr_t)route->context.handle;
 	case GS_QUICK_cudaFreeAsync:
 	case GS_QUICK_cudaFreeAsync_ptsz:
-		return !(handle == CU_STREAM_LEGACY && gs_order_blocking_seen) &&
-		       gs_stream_resolve_in(&route->context, handle, false, &route->stream);
+		return gs_stream_resolve_in(&route->context, handle, false, &route->stream);
 	}
 	return false;
 }
@@ -175,6 +176,7 @@ static bool route_learn(struct gs_route *route, const struct gs_runtime *real, e
 	learned.current = learned.context.handle;
 	learned.request = request_of(&learned);
 	learned.kinds = 1u << kind;
+	learned.barrier = (handle == NULL || handle == CU_STREAM_LEGACY) && atomic_load(&gs_order_blocking_seen);
 	/* Of this epoch it is of this runtime and context, too: others are forgotten. */
 	if (route->handle == handle && route->epoch == learned.epoch)
 		learned.kinds |= route->kinds;
@@ -340,9 +342,19 @@ static inline __attribute__((always_inline)) bool alloc_on(struct gs_route *rout
 	return quick_end(runtime_fn, driver_fn, answered, 0, 0);
 }
 
+/* What is wrong with it comes up again on the way through the runtime, and is answered there. */
+static __attribute__((noinline)) bool barrier_holds(const struct gs_route *route)
+{
+	return gs_fence_barrier(&route->stream) == CUDA_SUCCESS;
+}
+
 static inline __attribute__((always_inline)) bool free_on(const struct gs_route *route, void *devPtr, enum gs_fn runtime_fn,
 							enum gs_fn driver_fn)
 {
+	if (__builtin_expect(route->barrier, 0) && !barrier_holds(route)) {
+		gs_thread.inside = 0;
+		return false;
+	}
 	if (route->noted)
 		return free_noted(route, devPtr, runtime_fn, driver_fn);
 	return quick_end(runtime_fn, driver_fn,

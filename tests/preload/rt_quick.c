@@ -73,7 +73,7 @@ static void run_per_thread(void)
 	say("its free", before);
 }
 
-/* A free on the legacy stream keeps blocking streams in order, where there are any. */
+/* A free on the legacy stream keeps blocking streams in order, where there are any: at the door, too. */
 static void run_barrier(void)
 {
 	cudaStream_t stream;
