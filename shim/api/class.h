@@ -7,7 +7,7 @@
 #define GS_API_CLASS_H
 
 /*  X(name, key, timed, submits, to_host, takes, flushes, forgets, tells): timed = measure host time; submits = may give a device
- *  something to do; to_host = may leave a copy to host memory pending; takes = the driver may need device memory for it,
+ *  something to do; to_host = may leave a copy to host memory, or a call of the program, pending; takes = the driver may need device memory for it,
  *  other than what the call is for (H28); flushes = what was put off is submitted before it (H17), which for memory
  *  and for work that may be put off itself their handlers see to; forgets = launches that were known to succeed may not do so afterwards (H18);
  *  tells = may return errors of earlier work */
@@ -35,7 +35,7 @@
 	X(CONTEXT_EVENT, "context_event", 0, 1, 0, 0, 1, 0, 1) /* both for a whole context */                         \
 	X(STREAM, "stream", 0, 1, 0, 1, 1, 0, 0) /* creates and destroys streams and events */                        \
 	X(CAPTURE, "capture", 0, 1, 0, 0, 1, 0, 0)                                                                    \
-	X(HOST_FUNC, "host_func", 0, 1, 0, 0, 1, 0, 1) /* the driver calls the program back */                        \
+	X(HOST_FUNC, "host_func", 0, 1, 1, 0, 1, 0, 1) /* the driver calls the program back */                        \
 	X(MEM_OP, "mem_op", 0, 1, 1, 0, 1, 0, 1) /* a stream writes or waits for a word */                            \
 	X(SYNC, "sync", 1, 0, 0, 0, 1, 0, 1) /* the host waits, by name */                                            \
 	X(POLL, "poll", 0, 0, 0, 0, 1, 0, 1) /* the host asks whether something is done */                            \

@@ -44,6 +44,10 @@ static inline void note_copy(struct gs_call *call, struct gs_copy copy, CUstream
 #define PER_THREAD(suffix, arguments)                                                                                  \
 	(IS_SUFFIXED(suffix) || LAST_STREAM(arguments) == CU_STREAM_PER_THREAD || FIRST_STREAM(arguments) == CU_STREAM_PER_THREAD)
 
+/* Work for the legacy stream, or of which it is not known that it is for another one. */
+#define MAY_BE_LEGACY(suffix, arguments)                                                                               \
+	(!IS_SUFFIXED(suffix) && gs_order_is_legacy(LAST_STREAM(arguments)) && gs_order_is_legacy(FIRST_STREAM(arguments)))
+
 /* What memsets and asynchronous copies use. */
 #define USED_COPY(handler, arguments)                                                                                  \
 	do {                                                                                                           \
@@ -119,6 +123,8 @@ static inline struct gs_submit_work copy_work(struct gs_copy copy, CUstream stre
                                                                                                                        \
 		if (GS_SUBMITS_##call_class && PER_THREAD(suffix, arguments))                                          \
 			gs_order_note_blocking();                                                                     \
+		if (GS_SUBMITS_##call_class && GS_CLASS_##call_class != GS_CLASS_LAUNCH && MAY_BE_LEGACY(suffix, arguments)) \
+			gs_order_note_legacy();                                                                        \
 		if (GS_FORGETS_##call_class)                                                                           \
 			gs_submit_drop_graphs();                                                                       \
 		result = DO_##disposition(handler, &call, real, arguments);                                            \

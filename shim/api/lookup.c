@@ -139,12 +139,13 @@ void *gs_lookup_unlisted(uint32_t number)
 	if (gs_mode() == GS_MODE_ACTIVE && gs_thread.inside == 0) {
 		atomic_fetch_add_explicit(&gs_counter_unlisted, 1, memory_order_relaxed);
 		gs_order_note_blocking();
+		gs_order_note_legacy();
 		if (GS_TO_HOST_UNLISTED)
 			gs_order_note_to_host();
 		if (GS_FLUSHES_UNLISTED)
 			gs_submit_flush();
 		if (atomic_load_explicit(&trampoline_captures[number], memory_order_relaxed))
-			gs_order_capture_lost();
+			gs_order_capture_lost("a stream capture");
 	}
 	return atomic_load_explicit(&trampoline_real[number], memory_order_acquire);
 }

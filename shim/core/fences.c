@@ -309,11 +309,15 @@ static struct {
 	uint64_t context_id, work;
 } barrier_last;
 
-/* Whether all work is seen and counted. */
+/* Whether all work is seen. */
+static bool work_is_seen(void)
+{
+	return gs_mode() == GS_MODE_ACTIVE && !gs_order_blind() && gs_conf.free_sync != GS_FREE_SYNC_ALWAYS;
+}
+
 static bool work_is_counted(bool ended, uint64_t *ret_count)
 {
-	return gs_mode() == GS_MODE_ACTIVE && !gs_order_blind() && gs_conf.free_sync != GS_FREE_SYNC_ALWAYS &&
-	       gs_counter_work(ended, ret_count);
+	return work_is_seen() && gs_counter_work(ended, ret_count);
 }
 
 static bool barrier_stands(const struct gs_context *context)
@@ -337,7 +341,7 @@ static void barrier_keep(const struct gs_context *context, uint64_t work)
 	gsb_lock_release(&fence_lock);
 }
 
-static CUresult barrier_record(const struct gs_context *context)
+static CUresult barrier_record(const struct gs_context *context, CUstream stream)
 {
 	struct pooled_event *event = event_take(context);
 	CUresult result = CUDA_SUCCESS;
@@ -347,13 +351,13 @@ static CUresult barrier_record(const struct gs_context *context)
 	if (event->event == NULL)
 		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
 	if (result == CUDA_SUCCESS)
-		result = gs_driver.cuEventRecord(event->event, CU_STREAM_LEGACY);
+		result = gs_driver.cuEventRecord(event->event, stream);
 	event_give(event);
 	return result;
 }
 
 /* While a capture is open, in a relaxed exchange: only one of a blocking stream is to be in the way. */
-static CUresult barrier_make(const struct gs_context *context)
+static CUresult barrier_make(const struct gs_context *context, CUstream stream)
 {
 	struct gs_order_relaxed saved;
 	CUresult result;
@@ -361,31 +365,48 @@ static CUresult barrier_make(const struct gs_context *context)
 
 	gs_submit_flush();
 	if (gs_order_enter(&cancel)) {
-		result = barrier_record(context);
+		result = barrier_record(context, stream);
 		gs_order_leave(cancel);
 		return result;
 	}
 	saved = gs_order_relaxed_begin();
-	result = barrier_record(context);
+	result = barrier_record(context, stream);
 	gs_order_relaxed_end(saved);
 	return result;
 }
 
-CUresult gs_fence_barrier(const struct gsa_stream *legacy)
+/* On the legacy stream, behind the work of all blocking ones. */
+static CUresult barrier_of_all(const struct gs_context *context)
 {
-	struct gs_context context;
 	uint64_t ended;
 	CUresult result;
 	bool counted;
 
-	if (!gs_context_find((CUcontext)(uintptr_t)legacy->owner, &context))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (barrier_stands(&context))
+	if (barrier_stands(context))
 		return CUDA_SUCCESS;
 	counted = work_is_counted(true, &ended);
-	result = barrier_make(&context);
+	result = barrier_make(context, CU_STREAM_LEGACY);
 	if (result == CUDA_SUCCESS && counted)
-		barrier_keep(&context, ended);
+		barrier_keep(context, ended);
+	return result;
+}
+
+CUresult gs_fence_barrier(const struct gsa_stream *stream, uint64_t *mark)
+{
+	uint64_t work = gs_order_legacy_watch();
+	CUstream handle = (CUstream)(uintptr_t)stream->handle;
+	struct gs_context context;
+	CUresult result;
+
+	if (handle != CU_STREAM_LEGACY && *mark == work && work_is_seen())
+		return CUDA_SUCCESS;
+	if (!gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (handle == CU_STREAM_LEGACY)
+		return barrier_of_all(&context);
+	result = barrier_make(&context, handle);
+	if (result == CUDA_SUCCESS)
+		*mark = work;
 	return result;
 }
 

@@ -1,6 +1,7 @@
 /* See moment.h. */
 #include "shim/core/moment.h"
 
+#include "shim/api/driver.h"
 #include "shim/base/err.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
@@ -35,6 +36,25 @@ void gs_moment_passed(const struct gs_moment *moment, CUcontext context)
 	}
 }
 
+/* While a capture is open a context must not be waited for by name; the driver's own free waits all the same, and breaks none. */
+static CUresult wait_by_free(CUcontext context)
+{
+	struct gs_order_relaxed saved;
+	CUdeviceptr memory;
+	CUresult result;
+	bool pushed;
+
+	if (!gs_context_enter(context, &pushed))
+		return CUDA_SUCCESS;
+	saved = gs_order_relaxed_begin();
+	result = gs_driver.cuMemAlloc_v2(&memory, 1);
+	if (result == CUDA_SUCCESS)
+		result = gs_driver.cuMemFree_v2(memory);
+	gs_order_relaxed_end(saved);
+	gs_context_leave(pushed);
+	return gs_order_breaks(result) ? result : CUDA_SUCCESS;
+}
+
 CUresult gs_moment_await(CUcontext context)
 {
 	struct gs_moment moment;
@@ -46,6 +66,8 @@ CUresult gs_moment_await(CUcontext context)
 	error = gs_context_wait(context, &result);
 	if (error == GS_E_FORBIDDEN && gs_order_broken())
 		return gs_context_error(context);
+	if (error == GS_E_FORBIDDEN)
+		return wait_by_free(context);
 	if (error != GS_OK)
 		return CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS)

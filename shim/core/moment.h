@@ -24,7 +24,7 @@ void gs_moment_take(struct gs_moment *ret_moment);
 /* The host has waited for everything that was submitted to the context before the moment. */
 void gs_moment_passed(const struct gs_moment *moment, CUcontext context);
 
-/* Waits for the context, and for nothing if it cannot be made current or a capture is open. Returns what the wait met, or
+/* Waits for the context, and for nothing if it cannot be made current. Returns what the wait met, or
  * would have met as the context is broken. */
 CUresult gs_moment_await(CUcontext context);
 

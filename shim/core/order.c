@@ -38,6 +38,8 @@ static _Atomic uint64_t to_host_noted, to_host_settled;
 GSB_HOT static _Atomic bool blind;
 GSB_HOT static _Atomic bool broken;
 GSB_HOT _Atomic bool gs_order_blocking_seen;
+GSB_HOT _Atomic bool gs_order_legacy_watched;
+GSB_HOT static _Atomic uint64_t legacy_work = 1;
 
 static struct capture **capture_list(void)
 {
@@ -68,18 +70,18 @@ void gs_order_capture_begins(CUstream stream)
 	}
 	gsb_lock_release(&capture_lock);
 	if (capture == NULL)
-		gs_order_capture_lost();
+		gs_order_capture_lost("a stream capture");
 	gs_epoch_end();
 	await_zero(&inside_count);
 	for (unsigned naps = 0; naps < WAIT_NAPS && atomic_load(&wait_count) != 0; naps++)
 		gsb_os_nap();
 }
 
-void gs_order_capture_lost(void)
+void gs_order_capture_lost(const char *how)
 {
 	atomic_store(&capture_lost, true);
 	gs_epoch_end();
-	gsb_log_once(GSB_LOG_INFO, "a stream capture cannot be followed: memory comes from the driver from now on");
+	gsb_log_once(GSB_LOG_INFO, "%s cannot be followed: memory comes from the driver from now on", how);
 }
 
 static void capture_drop(struct capture **link)
@@ -305,6 +307,20 @@ void gs_order_lost_sight(const char *how)
 	gs_order_note_blocking();
 	gs_epoch_end();
 	gsb_log(GSB_LOG_INFO, "%s: work can be submitted unseen, so cudaFree waits for the device", how);
+}
+
+/* The number grows before the mark goes: who does not find the mark finds the number. */
+void gs_order_note_watched_legacy(void)
+{
+	atomic_fetch_add(&legacy_work, 1);
+	atomic_store(&gs_order_legacy_watched, false);
+}
+
+uint64_t gs_order_legacy_watch(void)
+{
+	if (!atomic_load(&gs_order_legacy_watched))
+		atomic_store(&gs_order_legacy_watched, true);
+	return atomic_load(&legacy_work);
 }
 
 void gs_order_note_first_blocking(void)

@@ -47,8 +47,9 @@ void gs_order_memory_leave(int cancel);
 void gs_order_await(void);
 
 /* A capture began, or may have, of which we cannot know when it ends: there was no host memory to note it, or a function
- * that the table does not list was called. From then on a capture counts as open, for good. */
-void gs_order_capture_lost(void);
+ * that the table does not list was called. Or work goes where no event of ours covers it. From then on a capture counts as open, for
+ * good: nothing is served, used again or given back. how: what cannot be followed. */
+void gs_order_capture_lost(const char *how);
 
 /* True while any capture of the process may be open: nothing of ours may then be recorded, waited for, mapped or
  * synchronised outside a relaxed exchange (H9). */
@@ -97,11 +98,30 @@ static inline void gs_order_note_blocking(void)
 		gs_order_note_first_blocking();
 }
 
-/* Before the stream is given work, by whatever function. */
+/* Grows when the legacy stream is given work that nobody has looked for yet: before and after two equal values it was given none.
+ * gs_order_legacy_watch reads it, and is called before whatever is to come after the work until then. */
+uint64_t gs_order_legacy_watch(void);
+extern GSB_OURS _Atomic bool gs_order_legacy_watched;
+void gs_order_note_watched_legacy(void);
+
+static inline void gs_order_note_legacy(void)
+{
+	if (__builtin_expect(atomic_load_explicit(&gs_order_legacy_watched, memory_order_acquire), 0))
+		gs_order_note_watched_legacy();
+}
+
+static inline bool gs_order_is_legacy(CUstream stream)
+{
+	return (uintptr_t)stream <= (uintptr_t)CU_STREAM_LEGACY;
+}
+
+/* Before the stream is given work, by whatever function: where 0 means the thread's own stream it is taken for both. */
 static inline void gs_order_note_stream(CUstream stream)
 {
 	if (__builtin_expect(stream == CU_STREAM_PER_THREAD, 0))
 		gs_order_note_blocking();
+	else if (gs_order_is_legacy(stream))
+		gs_order_note_legacy();
 }
 
 void gs_order_reset_locks(void);

@@ -88,6 +88,17 @@ bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, boo
 	return resolve(context, handle, per_thread, ret_stream);
 }
 
+bool gs_stream_takes_part(const struct gsa_stream *stream)
+{
+	CUstream handle = (CUstream)(uintptr_t)stream->handle;
+	unsigned flags = 0;
+
+	if (handle == CU_STREAM_LEGACY)
+		return atomic_load(&gs_order_blocking_seen);
+	return handle == CU_STREAM_PER_THREAD || gs_driver.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS ||
+	       (flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
 void gs_stream_ends(void)
 {
 	atomic_fetch_add(&stream_ends, 1);

@@ -19,6 +19,10 @@ struct gs_context;
 bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, bool per_thread,
 			  struct gsa_stream *ret_stream);
 
+/* Whether what the stream is given is kept in order with what others are: with blocking ones if it is the legacy stream, with the
+ * legacy stream if it is a blocking one. Asks the driver. */
+bool gs_stream_takes_part(const struct gsa_stream *stream);
+
 /* A stream of the program ends: before the driver is asked to, and after, when its handle may already be another's.
  * Likewise before a context ends; that it has ended is told by gs_context_changes. */
 void gs_stream_ends(void);

@@ -120,6 +120,18 @@ CUresult gs_on_cuCtxDestroy_v2(struct gs_call *call, PFN_cuCtxDestroy_v4000 real
 	return context_destroy(real, ctx);
 }
 
+/* An event or a wait of a green context covers its own work alone, and none of another context covers it for sure; memory that was
+ * made in it lives on in the primary one (asked of a driver 580). */
+CUresult gs_on_cuCtxFromGreenCtx(struct gs_call *call, PFN_cuCtxFromGreenCtx_v12040 real, CUcontext *pContext, CUgreenCtx hCtx)
+{
+	CUresult result = real(pContext, hCtx);
+
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gs_order_capture_lost("the work of a green context");
+	return result;
+}
+
 /* A green context is also known by an ordinary handle, once the program asked for it as such. */
 CUresult gs_on_cuGreenCtxDestroy(struct gs_call *call, PFN_cuGreenCtxDestroy_v12040 real, CUgreenCtx hCtx)
 {

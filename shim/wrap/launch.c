@@ -145,6 +145,7 @@ CUresult gs_on_cuLaunchCooperativeKernelMultiDevice(struct gs_call *call,
 
 CUresult gs_on_cuLaunch(struct gs_call *call, PFN_cuLaunch_v2000 real, CUfunction f)
 {
+	gs_order_note_stream(NULL);
 	gs_submit_flush();
 	return launched(call, GS_WORK_KERNEL, f, NULL, real(f));
 }
@@ -152,6 +153,7 @@ CUresult gs_on_cuLaunch(struct gs_call *call, PFN_cuLaunch_v2000 real, CUfunctio
 CUresult gs_on_cuLaunchGrid(struct gs_call *call, PFN_cuLaunchGrid_v2000 real, CUfunction f, int grid_width,
 			    int grid_height)
 {
+	gs_order_note_stream(NULL);
 	gs_submit_flush();
 	return launched(call, GS_WORK_KERNEL, f, NULL, real(f, grid_width, grid_height));
 }
@@ -159,6 +161,7 @@ CUresult gs_on_cuLaunchGrid(struct gs_call *call, PFN_cuLaunchGrid_v2000 real, C
 CUresult gs_on_cuLaunchGridAsync(struct gs_call *call, PFN_cuLaunchGridAsync_v2000 real, CUfunction f, int grid_width,
 				 int grid_height, CUstream hStream)
 {
+	gs_order_note_stream(hStream);
 	gs_submit_flush();
 	return launched(call, GS_WORK_KERNEL, f, hStream, real(f, grid_width, grid_height, hStream));
 }

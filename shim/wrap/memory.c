@@ -247,9 +247,8 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 /* Whether cudaFree must wait as the driver's own does (H4). */
 bool gs_memory_free_waits(void)
 {
-	if (gs_order_capturing() || gs_conf.free_sync == GS_FREE_SYNC_NEVER)
-		return false;
-	return gs_conf.free_sync == GS_FREE_SYNC_ALWAYS || gs_order_to_host_pending();
+	return gs_conf.free_sync == GS_FREE_SYNC_ALWAYS ||
+	       (gs_conf.free_sync == GS_FREE_SYNC_AUTO && gs_order_to_host_pending());
 }
 
 /* Memory that others map is given back rather than used again, at once if that is possible (H13). */
@@ -336,12 +335,22 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 	return true;
 }
 
-/* Memory that is freed on the legacy stream may be had there again at once, and be used on a blocking stream, which by the
- * driver's own free comes after what other blocking streams did with it. */
-static bool is_barrier(const struct gsa_stream *stream)
+/* The driver's own free is a command of its stream. Memory that is freed on the legacy stream may be had there again at once, and be
+ * used on a blocking stream, which then comes after what other blocking streams did with it; and whoever waits for a blocking
+ * stream that memory was freed on knows that the legacy stream has done with it. */
+static CUresult give_command(const struct gsa_stream *stream)
 {
-	return stream->handle == (uint64_t)(uintptr_t)CU_STREAM_LEGACY &&
-	       atomic_load_explicit(&gs_order_blocking_seen, memory_order_relaxed);
+	static _Thread_local struct {
+		uint64_t stream_id, mark;
+		bool takes_part;
+	} last __attribute__((tls_model("initial-exec")));
+
+	if (last.stream_id != stream->id || stream->handle == (uint64_t)(uintptr_t)CU_STREAM_LEGACY) {
+		last.stream_id = stream->id;
+		last.mark = 0;
+		last.takes_part = gs_stream_takes_part(stream);
+	}
+	return last.takes_part ? gs_fence_barrier(stream, &last.mark) : CUDA_SUCCESS;
 }
 
 /* On a stream that captures it is the driver that refuses, and on the legacy one while a blocking one does. */
@@ -360,10 +369,9 @@ CUresult gs_on_cuMemFreeAsync(struct gs_call *call, PFN_cuMemFreeAsync_v11020 re
 		known = gs_stream_resolve(hStream, per_thread, &stream);
 		if (!known && gs_device_holds(dptr) && (result = unknown_stream(handle)) != CUDA_SUCCESS)
 			return result;
-		if (known && is_barrier(&stream) && gs_device_holds(dptr) &&
-		    (result = gs_fence_barrier(&stream)) != CUDA_SUCCESS) {
+		if (known && gs_device_holds(dptr) && (result = give_command(&stream)) != CUDA_SUCCESS) {
 			known = false;
-			if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || gs_order_breaks(result) ||
+			if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
 			    (result = gs_moment_await((CUcontext)(uintptr_t)stream.owner)) != CUDA_SUCCESS)
 				return result;
 		}

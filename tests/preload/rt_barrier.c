@@ -1,5 +1,6 @@
-/* Two blocking streams that are kept in order by nothing but frees on the legacy default stream, which are answered without the
- * runtime: prints what the second one finds. */
+/* Frees that are answered without the runtime, and keep streams in order by nothing else. rt_barrier legacy: two blocking streams by
+ * frees on the legacy default one; prints what the second one finds. rt_barrier blocking: whoever waits for a blocking stream that
+ * memory is freed on has waited for what the legacy one does with it; prints what is found there afterwards. */
 #include "tests/preload/kernel.h"
 
 #define WORDS 1024
@@ -15,7 +16,7 @@ static void *ordered(void)
 	return memory;
 }
 
-static void round_of(uint32_t value)
+static void round_of_legacy(uint32_t value)
 {
 	uint32_t found = 0;
 	void *memory = ordered();
@@ -29,7 +30,40 @@ static void round_of(uint32_t value)
 	printf("%u\n", found);
 }
 
-int main(void)
+/* The legacy stream's work is launches and copies by turns, and nothing else between two frees. */
+static void round_of_blocking(uint32_t value)
+{
+	static cudaStream_t aside;
+	void *before = NULL;
+	uint32_t *memory, found = 0;
+	cudaEvent_t event;
+
+	if (aside == NULL)
+		NEED(cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking));
+	NEED(cudaMallocAsync(&before, 64 << 20, early)); /* nobody wants it afterwards */
+	NEED(cudaMallocAsync((void **)&memory, WORDS * sizeof(*memory), early));
+	NEED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+	NEED(cudaDeviceSynchronize());
+	NEED(cudaFreeAsync(before, early));
+	if (value % 2 != 0) {
+		kernel_delay(100, NULL);
+		kernel_fill(memory, 99, WORDS, NULL);
+	} else {
+		kernel_delay(100, aside);
+		NEED(cudaEventRecord(event, aside));
+		NEED(cudaStreamWaitEvent(NULL, event, 0));
+		NEED(cudaMemcpyAsync(memory, from, WORDS * sizeof(*memory), cudaMemcpyDeviceToDevice, NULL));
+	}
+	NEED(cudaFreeAsync(memory, early));
+	NEED(cudaStreamSynchronize(early));
+	NEED(cudaMallocAsync((void **)&memory, WORDS * sizeof(*memory), aside)); /* and kept: the next round has none there */
+	kernel_fill(memory, value, WORDS, aside);
+	NEED(cudaDeviceSynchronize());
+	NEED(cudaMemcpy(&found, memory, sizeof(found), cudaMemcpyDeviceToHost));
+	printf("%u\n", found);
+}
+
+int main(int count, char **words)
 {
 	kernels_register();
 	for (int i = 0; i < 3; i++) {
@@ -41,6 +75,9 @@ int main(void)
 	NEED(cudaStreamCreate(&early));
 	NEED(cudaStreamCreate(&late));
 	for (uint32_t value = 1; value < 9; value++)
-		round_of(value);
+		if (count > 1 && strcmp(words[1], "blocking") == 0)
+			round_of_blocking(value);
+		else
+			round_of_legacy(value);
 	return 0;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A free on the legacy default stream keeps blocking streams in order, as the driver's own does (H2). What it does of itself:
-# tests/conformance/drv_default_stream_*.c.
+# A free is a command of its stream, as the driver's own is: on the legacy default stream it keeps blocking streams in order, and on a
+# blocking one it comes after the legacy one's work (H2). What it does of itself: tests/conformance/drv_*_stream_*.c.
 # sanitizers
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/preload/compare.sh"
@@ -15,8 +15,10 @@ for policy in late random starve priority; do
 	is 'in order' "$output" 'copied: 1'
 	barrier "in a second context, $policy" $policy contexts
 	is 'in order' "$output" 'copied in the other context: 1'
-	same "without the runtime, $policy" --policy $policy "$programs/rt_barrier"
-	is 'in order' "$(xargs <<<"$output")" '1 2 3 4 5 6 7 8'
+	for stream in legacy blocking; do
+		same "on a $stream stream, without the runtime, $policy" --policy $policy "$programs/rt_barrier" $stream
+		is 'in order' "$(xargs <<<"$output")" '1 2 3 4 5 6 7 8'
+	done
 done
 
 for fault in cuEventCreate:1:2 cuEventRecord:1:2; do

@@ -22,8 +22,10 @@ for source in "$TOP"/tests/conformance/*.c; do
 	ok "$rule" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" --devices 2 "$BUILD/tests/conformance/$rule"
 done
 for policy in random starve priority; do
-	ok "drv_default_stream_reuse under $policy" timeout 60 \
-		"$TOP/scripts/sim-run" --build "$BUILD" --policy "$policy" "$BUILD/tests/conformance/drv_default_stream_reuse"
+	for rule in drv_default_stream_reuse drv_blocking_stream_free; do
+		ok "$rule under $policy" timeout 60 \
+			"$TOP/scripts/sim-run" --build "$BUILD" --policy "$policy" "$BUILD/tests/conformance/$rule"
+	done
 done
 export GPUSHIM_ALLOC_CONF=snapshot:off,backend:cudamalloc
 for rule in drv_memory drv_pointer drv_free_waits drv_copy rt_launch rt_pool; do

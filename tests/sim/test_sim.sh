@@ -28,7 +28,7 @@ done
 
 # Order rules hold whatever the schedule; what looks at the pending state of `late` is left out.
 for policy in in-order random starve priority; do
-	for rule in drv_copy drv_copy_staged drv_host_function drv_free_waits drv_default_stream_reuse drv_launch drv_vmm rt_launch rt_pool; do
+	for rule in drv_copy drv_copy_staged drv_host_function drv_free_waits drv_default_stream_reuse drv_blocking_stream_free drv_launch drv_vmm rt_launch rt_pool; do
 		for seed in 1 2 3; do
 			ok "$rule under $policy, seed $seed" sim --policy $policy --seed $seed "$rules/$rule"
 		done
@@ -59,7 +59,7 @@ output=$(SIM_FAULT=cuMemAlloc_v2:1:2 SIM_FAULT_REPORT=$folder/faults sim "$rules
 like 'a fault from the environment' "$output" 'cuMemAlloc\(&a, 64\) gives 2'
 is 'is reported when it fired' "$(cat "$folder/faults")" 'cuMemAlloc_v2 1'
 SIM_CALLS=$folder/calls sim "$rules/drv_free_waits"
-like 'calls are counted' "$(cat "$folder/calls")" 'cuMemFree_v2 1'
+like 'calls are counted' "$(cat "$folder/calls")" 'cuMemFree_v2 3'
 is 'and only those that were made' "$(grep -c '^cuMemAllocAsync ' "$folder/calls")" 0
 SIM_LOG_PROC_ADDRESS=$folder/asked sim "$rules/rt_start"
 like 'the runtime asks by name, version and flags' "$(cat "$folder/asked")" 'cuLaunchKernel 7000 2'
