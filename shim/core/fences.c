@@ -5,6 +5,7 @@
 #include "shim/api/driver.h"
 #include "shim/base/assert.h"
 #include "shim/base/err.h"
+#include "shim/base/hot.h"
 #include "shim/base/lock.h"
 #include "shim/base/os.h"
 #include "shim/base/slab.h"
@@ -13,6 +14,7 @@
 #include "shim/core/device.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/mode.h"
+#include "shim/core/moment.h"
 #include "shim/core/order.h"
 #include "shim/core/thread.h"
 #include "shim/submit/submit.h"
@@ -341,23 +343,156 @@ static void barrier_keep(const struct gs_context *context, uint64_t work)
 	gsb_lock_release(&fence_lock);
 }
 
-static CUresult barrier_record(const struct gs_context *context, CUstream stream)
+/* Events recorded by frees on blocking streams. The driver does not take a record for work of the stream: whoever waits for a stream
+ * that was given nothing else would not wait for what the legacy one was given before (asked of a driver 580). So ours is waited for,
+ * and asked, with the stream. */
+static struct command {
+	uint64_t stream_id;
+	uint64_t number; /* no other has it */
+	struct pooled_event *event;
+	struct command *next;
+} *commands; /* see command_list */
+static uint64_t commands_ever; /* guarded likewise */
+static struct gsb_slab command_slab; /* guarded likewise */
+GSB_HOT _Atomic unsigned gs_fence_command_count;
+
+static struct command **command_list(void)
 {
-	struct pooled_event *event = event_take(context);
+	gsb_debug_assert(gsb_lock_held(&fence_lock));
+	return &commands;
+}
+
+static struct command **command_find(uint64_t stream_id)
+{
+	struct command **link = command_list();
+
+	while (*link != NULL && (*link)->stream_id != stream_id)
+		link = &(*link)->next;
+	return link;
+}
+
+static void command_drop(struct command **link)
+{
+	struct command *command = *link;
+
+	*link = command->next;
+	command->event->next = pool()->free_events;
+	pool()->free_events = command->event;
+	gsb_slab_give(&command_slab, command);
+	atomic_fetch_sub(&gs_fence_command_count, 1);
+}
+
+/* The stream's own from now on. False: no host memory. */
+static bool command_keep(uint64_t stream_id, struct pooled_event *event)
+{
+	struct command *command;
+
+	gsb_lock_acquire(&fence_lock);
+	if (command_slab.node_bytes == 0)
+		gsb_slab_init(&command_slab, sizeof(*command));
+	command = gsb_slab_take(&command_slab);
+	if (command != NULL) {
+		*command = (struct command){
+		    .stream_id = stream_id, .number = ++commands_ever, .event = event, .next = *command_list()};
+		*command_list() = command;
+		atomic_fetch_add(&gs_fence_command_count, 1);
+	}
+	gsb_lock_release(&fence_lock);
+	return command != NULL;
+}
+
+/* The event that the stream has already, which is the caller's then; NULL. */
+static struct pooled_event *command_take(uint64_t stream_id)
+{
+	struct pooled_event *event = NULL;
+	struct command **link;
+
+	gsb_lock_acquire(&fence_lock);
+	link = command_find(stream_id);
+	if (*link != NULL) {
+		event = (*link)->event;
+		command_drop(link);
+		pool()->free_events = event->next;
+	}
+	gsb_lock_release(&fence_lock);
+	return event;
+}
+
+static CUresult command_ask(const struct gsa_stream *stream, CUresult (*ask)(CUevent event))
+{
+	struct gs_order_relaxed saved;
+	struct command asked = {.event = NULL};
+	struct command **link;
+	CUresult result;
+
+	gsb_lock_acquire(&fence_lock);
+	link = command_find(stream->id);
+	if (*link != NULL)
+		asked = **link;
+	gsb_lock_release(&fence_lock);
+	if (asked.event == NULL || !context_alive(asked.event))
+		return CUDA_SUCCESS;
+	saved = gs_order_relaxed_begin();
+	result = ask(asked.event->event);
+	gs_order_relaxed_end(saved);
+	if (result == CUDA_ERROR_NOT_READY)
+		return result;
+	if (result != CUDA_SUCCESS)
+		result = gs_moment_await((CUcontext)(uintptr_t)stream->owner);
+	gsb_lock_acquire(&fence_lock);
+	link = command_find(stream->id);
+	if (*link != NULL && (*link)->number == asked.number)
+		command_drop(link);
+	gsb_lock_release(&fence_lock);
+	return result;
+}
+
+CUresult gs_fence_command_wait(const struct gsa_stream *stream)
+{
+	return command_ask(stream, gs_driver.cuEventSynchronize);
+}
+
+CUresult gs_fence_command_query(const struct gsa_stream *stream)
+{
+	return command_ask(stream, gs_driver.cuEventQuery);
+}
+
+void gs_fence_command_ends(uint64_t stream_id)
+{
+	struct command **link;
+
+	gsb_lock_acquire(&fence_lock);
+	link = command_find(stream_id);
+	if (*link != NULL)
+		command_drop(link);
+	gsb_lock_release(&fence_lock);
+}
+
+static CUresult barrier_record(const struct gs_context *context, const struct gsa_stream *stream)
+{
+	CUstream handle = (CUstream)(uintptr_t)stream->handle;
+	struct pooled_event *event = command_take(stream->id);
 	CUresult result = CUDA_SUCCESS;
 
+	if (event == NULL)
+		event = event_take(context);
 	if (event == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (event->event == NULL)
 		result = gs_driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING);
 	if (result == CUDA_SUCCESS)
-		result = gs_driver.cuEventRecord(event->event, stream);
+		result = gs_driver.cuEventRecord(event->event, handle);
+	if (result == CUDA_SUCCESS && handle != CU_STREAM_LEGACY) {
+		if (command_keep(stream->id, event))
+			return CUDA_SUCCESS;
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	event_give(event);
 	return result;
 }
 
 /* While a capture is open, in a relaxed exchange: only one of a blocking stream is to be in the way. */
-static CUresult barrier_make(const struct gs_context *context, CUstream stream)
+static CUresult barrier_make(const struct gs_context *context, const struct gsa_stream *stream)
 {
 	struct gs_order_relaxed saved;
 	CUresult result;
@@ -376,35 +511,41 @@ static CUresult barrier_make(const struct gs_context *context, CUstream stream)
 }
 
 /* On the legacy stream, behind the work of all blocking ones. */
-static CUresult barrier_of_all(const struct gs_context *context)
+static CUresult barrier_of_all(const struct gs_context *context, const struct gsa_stream *legacy)
 {
 	uint64_t ended;
 	CUresult result;
 	bool counted;
 
-	if (barrier_stands(context))
-		return CUDA_SUCCESS;
 	counted = work_is_counted(true, &ended);
-	result = barrier_make(context, CU_STREAM_LEGACY);
+	result = barrier_make(context, legacy);
 	if (result == CUDA_SUCCESS && counted)
 		barrier_keep(context, ended);
 	return result;
 }
 
+bool gs_fence_barrier_stands(const struct gsa_stream *stream, uint64_t mark)
+{
+	struct gs_context context;
+
+	if (stream->handle != (uint64_t)(uintptr_t)CU_STREAM_LEGACY)
+		return mark == gs_order_legacy_watch() && work_is_seen();
+	return gs_context_find((CUcontext)(uintptr_t)stream->owner, &context) && barrier_stands(&context);
+}
+
 CUresult gs_fence_barrier(const struct gsa_stream *stream, uint64_t *mark)
 {
 	uint64_t work = gs_order_legacy_watch();
-	CUstream handle = (CUstream)(uintptr_t)stream->handle;
 	struct gs_context context;
 	CUresult result;
 
-	if (handle != CU_STREAM_LEGACY && *mark == work && work_is_seen())
+	if (gs_fence_barrier_stands(stream, *mark))
 		return CUDA_SUCCESS;
 	if (!gs_context_find((CUcontext)(uintptr_t)stream->owner, &context))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (handle == CU_STREAM_LEGACY)
-		return barrier_of_all(&context);
-	result = barrier_make(&context, handle);
+	if (stream->handle == (uint64_t)(uintptr_t)CU_STREAM_LEGACY)
+		return barrier_of_all(&context, stream);
+	result = barrier_make(&context, stream);
 	if (result == CUDA_SUCCESS)
 		*mark = work;
 	return result;
@@ -423,6 +564,7 @@ void gs_fences_check(const uint64_t *fences, size_t count)
 			events++;
 	for (const struct pooled_event *event = all->free_events; event != NULL; event = event->next)
 		events++;
+	events += atomic_load(&gs_fence_command_count);
 	gsb_assert(all->fences.total_count - all->fences.free_count == count);
 	gsb_assert(all->events.total_count - all->events.free_count == events);
 	gsb_lock_release(&fence_lock);

@@ -3,11 +3,14 @@
 #ifndef GS_CORE_FENCES_H
 #define GS_CORE_FENCES_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "allocator/ops.h"
 #include "shim/api/cuda.h"
+#include "shim/base/hot.h"
 
 /* Before anything else; may be called again. */
 void gs_fences_init(void);
@@ -26,6 +29,24 @@ void gs_fence_drop(void *user, uint64_t fence);
  * stream, 0 at first. An error of the driver: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT for the legacy stream while a blocking one
  * captures, which ends that capture, as any work does. */
 CUresult gs_fence_barrier(const struct gsa_stream *stream, uint64_t *mark);
+
+/* Whether there is nothing to do for that now. */
+bool gs_fence_barrier_stands(const struct gsa_stream *stream, uint64_t mark);
+
+/* What frees gave the stream, if anything: waits for it, or asks. Then it is no more. Errors are the driver's. */
+CUresult gs_fence_command_wait(const struct gsa_stream *stream);
+CUresult gs_fence_command_query(const struct gsa_stream *stream);
+
+/* The stream ends, or its thread. */
+void gs_fence_command_ends(uint64_t stream_id);
+
+/* Streams that have some. */
+extern GSB_OURS _Atomic unsigned gs_fence_command_count;
+
+static inline bool gs_fence_commands(void)
+{
+	return atomic_load_explicit(&gs_fence_command_count, memory_order_acquire) != 0;
+}
 
 /* Asserts that these are all fences that there are, and that every event is one of theirs or waits to be used. No other
  * thread makes or drops any meanwhile. */

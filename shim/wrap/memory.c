@@ -338,13 +338,18 @@ static bool free_ours(uint64_t address, const struct gsa_stream *stream, CUresul
 /* The driver's own free is a command of its stream. Memory that is freed on the legacy stream may be had there again at once, and be
  * used on a blocking stream, which then comes after what other blocking streams did with it; and whoever waits for a blocking
  * stream that memory was freed on knows that the legacy stream has done with it. */
+static _Thread_local struct {
+	uint64_t stream_id, mark;
+	bool takes_part;
+} last __attribute__((tls_model("initial-exec")));
+
+bool gs_memory_free_needs_command(const struct gsa_stream *stream)
+{
+	return !gs_fence_barrier_stands(stream, last.stream_id == stream->id ? last.mark : 0);
+}
+
 static CUresult give_command(const struct gsa_stream *stream)
 {
-	static _Thread_local struct {
-		uint64_t stream_id, mark;
-		bool takes_part;
-	} last __attribute__((tls_model("initial-exec")));
-
 	if (last.stream_id != stream->id || stream->handle == (uint64_t)(uintptr_t)CU_STREAM_LEGACY) {
 		last.stream_id = stream->id;
 		last.mark = 0;

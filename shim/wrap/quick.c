@@ -16,7 +16,6 @@
 #include "shim/core/conf.h"
 #include "shim/core/device.h"
 #include "shim/core/epoch.h"
-#include "shim/core/fences.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/torch/torch.h"
@@ -35,8 +34,7 @@ struct gs_route {
 	struct gsa *allocator;
 	uint32_t kinds; /* that may be answered, by enum gs_quick_kind */
 	bool noted;	/* somebody is told of the call, or it is timed */
-	bool barrier;	/* a free is a command of the stream: gs_fence_barrier */
-	uint64_t mark;	/* its own */
+	bool takes_part; /* the stream: gs_stream_takes_part */
 	struct gsa_request request; /* of an allocation; its size is that of the last one */
 
 	struct gsa_stream stream;
@@ -177,7 +175,7 @@ static bool route_learn(struct gs_route *route, const struct gs_runtime *real, e
 	learned.current = learned.context.handle;
 	learned.request = request_of(&learned);
 	learned.kinds = 1u << kind;
-	learned.barrier = handle != NO_STREAM && gs_stream_takes_part(&learned.stream);
+	learned.takes_part = handle != NO_STREAM && gs_stream_takes_part(&learned.stream);
 	/* Of this epoch it is of this runtime and context, too: others are forgotten. */
 	if (route->handle == handle && route->epoch == learned.epoch)
 		learned.kinds |= route->kinds;
@@ -343,16 +341,16 @@ static inline __attribute__((always_inline)) bool alloc_on(struct gs_route *rout
 	return quick_end(runtime_fn, driver_fn, answered, 0, 0);
 }
 
-/* What is wrong with it comes up again on the way through the runtime, and is answered there. */
-static __attribute__((noinline)) bool barrier_holds(struct gs_route *route)
+/* Out of line: few streams take part. */
+static __attribute__((noinline)) bool needs_command(const struct gs_route *route)
 {
-	return gs_fence_barrier(&route->stream, &route->mark) == CUDA_SUCCESS;
+	return gs_memory_free_needs_command(&route->stream);
 }
 
-static inline __attribute__((always_inline)) bool free_on(struct gs_route *route, void *devPtr, enum gs_fn runtime_fn,
+static inline __attribute__((always_inline)) bool free_on(const struct gs_route *route, void *devPtr, enum gs_fn runtime_fn,
 							enum gs_fn driver_fn)
 {
-	if (__builtin_expect(route->barrier, 0) && !barrier_holds(route)) {
+	if (__builtin_expect(route->takes_part, 0) && needs_command(route)) {
 		gs_thread.inside = 0;
 		return false;
 	}

@@ -2,6 +2,7 @@
 #include "shim/api/driver.h"
 #include "shim/api/handler.h"
 #include "shim/core/device.h"
+#include "shim/core/fences.h"
 #include "shim/core/order.h"
 #include "shim/core/stream.h"
 #include "shim/submit/submit.h"
@@ -33,13 +34,15 @@ static void stream_ending(CUstream handle)
 {
 	struct gsa_stream stream;
 
-	if (handle != NULL && gs_stream_resolve(handle, false, &stream))
+	if (handle != NULL && gs_stream_resolve(handle, false, &stream)) {
+		gs_fence_command_ends(stream.id);
 		for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 			struct gs_device *device = gs_device_used(ordinal);
 
 			if (device != NULL)
 				gsa_stream_ending(device->allocator, &stream);
 		}
+	}
 	gs_order_note_to_host();
 	gs_order_stream_gone(handle);
 	gs_stream_ends();
@@ -71,6 +74,8 @@ CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize
 	gs_wait_for_stream(call, hStream);
 	gs_submit_flush(); /* what was put off until `before` */
 	result = real(hStream);
+	if (result == CUDA_SUCCESS && known && gs_fence_commands())
+		result = gs_fence_command_wait(&stream);
 	if (result == CUDA_SUCCESS && known)
 		gsa_stream_idle(device->allocator, stream.id, before);
 	if (result == CUDA_SUCCESS)

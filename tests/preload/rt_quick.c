@@ -133,6 +133,8 @@ static void run_plain(void)
 	printf("last error %d, ", cudaGetLastError());
 	say("both", before);
 	NEED(cudaStreamCreate(&stream));
+	NEED(cudaMallocAsync(&pointer, 4096, stream));
+	NEED(cudaFreeAsync(pointer, stream)); /* after what the legacy stream was given */
 	before = entries();
 	NEED(cudaMallocAsync(&pointer, 4096, stream));
 	NEED(cudaFreeAsync(pointer, stream));

@@ -157,6 +157,12 @@ void sim_sched_nudge(struct sim_point point)
 		sched_let_others();
 }
 
+void sim_sched_finish_records(struct sim_stream *stream)
+{
+	while (stream->head && stream->head->kind == SIM_OP_EVENT && !head_blocker(stream).stream && stream_step(stream))
+		;
+}
+
 void sim_sched_reach_all(const struct sim_point *points, unsigned count)
 {
 	struct sim_point *mine = count ? calloc(count, sizeof(*mine)) : NULL;

@@ -23,6 +23,9 @@ void sim_sched_reach(struct sim_point point);
 /* As sim_sched_reach, for several; they may go away meanwhile. */
 void sim_sched_reach_all(const struct sim_point *points, unsigned count);
 
+/* Records of events that the stream comes to next, if nothing is in their way. */
+void sim_sched_finish_records(struct sim_stream *stream);
+
 /* One step towards the point: what a query does, so that polling ends. */
 void sim_sched_nudge(struct sim_point point);
 

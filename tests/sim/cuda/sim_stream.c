@@ -176,6 +176,8 @@ struct sim_point sim_stream_submit(struct sim_stream *stream, struct sim_op *op)
 	if (op->host_code)
 		sim_tsan_before(op);
 	op->seq = ++stream->submitted;
+	if (op->kind != SIM_OP_EVENT)
+		stream->worked = op->seq;
 	if (stream->tail) {
 		stream->tail->next = op;
 	} else {
@@ -263,7 +265,7 @@ static unsigned stream_ends(struct sim_stream *stream, struct sim_point **ret_po
 
 	if (!points)
 		abort();
-	points[0] = sim_stream_tail(stream);
+	points[0] = stream->legacy ? sim_stream_tail(stream) : (struct sim_point){stream, stream->worked};
 	for (struct sim_stream *other = stream->legacy ? busy_first : NULL; other; other = other->busy_next) {
 		if (!stream_takes_part(stream, other))
 			continue;
@@ -307,6 +309,7 @@ SIM_TWIN(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
 	count = stream_ends(stream, &ends);
 	sim_sched_reach_all(ends, count);
 	free(ends);
+	sim_sched_finish_records(stream);
 	sim_pool_settle();
 	return ctx->sticky;
 }

@@ -4,7 +4,8 @@
  *
  * Default-stream rules, by operations' `after` points at submission: an operation on the legacy stream waits for the
  * last one of every blocking stream of its context, and an operation on a blocking stream waits for the last one on
- * the legacy stream. Who asks or waits for the legacy stream asks or waits for the blocking streams, too. Per-thread default
+ * the legacy stream. A record of an event is no work to wait for, as on a real driver (580), though it comes after the legacy
+ * stream's: see tests/conformance/drv_blocking_stream_event.c. Who asks or waits for the legacy stream asks or waits for the blocking streams, too. Per-thread default
  * streams are blocking streams. A destroyed stream finishes its queue; meanwhile its handle may already mean a new one, whose id
  * is another. */
 #ifndef SIM_STREAM_H
@@ -31,6 +32,7 @@ struct sim_stream {
 	unsigned refs;
 	uint64_t submitted;
 	uint64_t completed;
+	uint64_t worked; /* the last operation that is no record of an event: whoever waits for the stream waits for that */
 	struct sim_capture *capture;	 /* that the stream takes part in; NULL = none */
 	struct sim_stream *capture_next; /* in the list of its streams */
 	struct sim_place place;		 /* in the capture: what its next node comes after */
