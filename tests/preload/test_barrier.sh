@@ -40,7 +40,7 @@ libraries() {
 	done
 }
 case $BUILD in
-*/asan | */ubsan | */both) skip 'libraries that are not seen' 'under a sanitizer the shim does not catch dlsym, nor is RTLD_DEEPBIND allowed' ;;
+*/asan | */ubsan | */both | */tsan) skip 'libraries that are not seen' 'under a sanitizer the shim does not catch dlsym, nor is RTLD_DEEPBIND allowed' ;;
 *) libraries ;;
 esac
 
