@@ -348,7 +348,8 @@ static void barrier_keep(const struct gs_context *context, uint64_t work)
  * and asked, with the stream. */
 static struct command {
 	uint64_t stream_id;
-	uint64_t number; /* no other has it */
+	uint64_t number;    /* of its record: no other has it */
+	unsigned recording; /* threads that record anew: it stays meanwhile, for others may be waiting for the stream */
 	struct pooled_event *event;
 	struct command *next;
 } *commands; /* see command_list */
@@ -401,8 +402,8 @@ static bool command_keep(uint64_t stream_id, struct pooled_event *event)
 	return command != NULL;
 }
 
-/* The event that the stream has already, which is the caller's then; NULL. */
-static struct pooled_event *command_take(uint64_t stream_id)
+/* The event that the stream has already, to be recorded anew, followed by command_recorded; NULL. */
+static struct pooled_event *command_begin(uint64_t stream_id)
 {
 	struct pooled_event *event = NULL;
 	struct command **link;
@@ -410,19 +411,33 @@ static struct pooled_event *command_take(uint64_t stream_id)
 	gsb_lock_acquire(&fence_lock);
 	link = command_find(stream_id);
 	if (*link != NULL) {
+		(*link)->recording++;
 		event = (*link)->event;
-		command_drop(link);
-		pool()->free_events = event->next;
 	}
 	gsb_lock_release(&fence_lock);
 	return event;
 }
 
+static void command_recorded(uint64_t stream_id)
+{
+	struct command **link;
+
+	gsb_lock_acquire(&fence_lock);
+	link = command_find(stream_id);
+	if (*link != NULL) {
+		(*link)->recording--;
+		(*link)->number = ++commands_ever;
+	}
+	gsb_lock_release(&fence_lock);
+}
+
+/* Threads that free on the stream at the same time for the first time make one command each: all are asked. */
 static CUresult command_ask(const struct gsa_stream *stream, CUresult (*ask)(CUevent event))
 {
-	struct gs_order_relaxed saved;
 	struct command asked = {.event = NULL};
+	struct gs_order_relaxed saved;
 	struct command **link;
+	bool dropped = false;
 	CUresult result;
 
 	gsb_lock_acquire(&fence_lock);
@@ -441,10 +456,12 @@ static CUresult command_ask(const struct gsa_stream *stream, CUresult (*ask)(CUe
 		result = gs_moment_await((CUcontext)(uintptr_t)stream->owner);
 	gsb_lock_acquire(&fence_lock);
 	link = command_find(stream->id);
-	if (*link != NULL && (*link)->number == asked.number)
+	if (*link != NULL && (*link)->number == asked.number && (*link)->recording == 0) {
 		command_drop(link);
+		dropped = true;
+	}
 	gsb_lock_release(&fence_lock);
-	return result;
+	return dropped && result == CUDA_SUCCESS ? command_ask(stream, ask) : result;
 }
 
 CUresult gs_fence_command_wait(const struct gsa_stream *stream)
@@ -471,11 +488,15 @@ void gs_fence_command_ends(uint64_t stream_id)
 static CUresult barrier_record(const struct gs_context *context, const struct gsa_stream *stream)
 {
 	CUstream handle = (CUstream)(uintptr_t)stream->handle;
-	struct pooled_event *event = command_take(stream->id);
+	struct pooled_event *event = command_begin(stream->id);
 	CUresult result = CUDA_SUCCESS;
 
-	if (event == NULL)
-		event = event_take(context);
+	if (event != NULL) {
+		result = gs_driver.cuEventRecord(event->event, handle);
+		command_recorded(stream->id);
+		return result;
+	}
+	event = event_take(context);
 	if (event == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (event->event == NULL)

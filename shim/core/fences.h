@@ -37,7 +37,7 @@ bool gs_fence_barrier_stands(const struct gsa_stream *stream, uint64_t mark);
 CUresult gs_fence_command_wait(const struct gsa_stream *stream);
 CUresult gs_fence_command_query(const struct gsa_stream *stream);
 
-/* The stream ends, or its thread. */
+/* The stream ends. */
 void gs_fence_command_ends(uint64_t stream_id);
 
 /* Streams that have some. */
