@@ -17,6 +17,7 @@
 #define CAPACITY 65536u
 #define WRITERS 4u
 #define EVENTS_EACH 150000u
+#define RUN_MOST 32u
 #define MS 1000000u
 
 static uint64_t added; /* by all tests so far */
@@ -79,7 +80,7 @@ static void threads_by_turns_take_runs(void **state)
 	for (unsigned i = 0; i < 1000; i++)
 		add_as(i % 2, 2000ull * MS + i);
 	numbers = gs_ring_end() - end;
-	assert_in_range(numbers, 1000, 1000 + 2 * 31);
+	assert_in_range(numbers, 1000, 1000 + 2 * (RUN_MOST - 1));
 	assert_int_equal(gs_ring_added(gs_ring_end()), added);
 	for (unsigned i = 0; i < 100; i++)
 		add_as(i % 2, (3000ull + i) * MS);
@@ -117,12 +118,13 @@ static void *writer_main(void *argument)
 	return NULL;
 }
 
+/* A thread's events follow each other. What is missing among them met the slot of a writer that the system had stopped there for a
+ * whole round (test_watch_ring_stopped.c): no more than a run for each of the others. The rest of a run may be nobody's. */
 static void threads_at_once(void **state)
 {
-	uint64_t last[WRITERS] = {0}, per_thread[WRITERS] = {0};
+	uint64_t next[WRITERS] = {0}, kept = 0, missing = 0;
 	pthread_t writers[WRITERS];
 	struct gs_event event;
-	unsigned kept = 0;
 
 	(void)state;
 	for (uintptr_t at = 0; at < WRITERS; at++)
@@ -135,13 +137,17 @@ static void threads_at_once(void **state)
 		if (gs_ring_read(at, &event) != GS_OK)
 			continue;
 		kept++;
-		assert_true(per_thread[event.thread] == 0 || event.address == last[event.thread] + 1);
-		last[event.thread] = event.address;
-		per_thread[event.thread]++;
+		assert_true(event.address >= next[event.thread]);
+		if (next[event.thread] != 0)
+			missing += event.address - next[event.thread];
+		next[event.thread] = event.address + 1;
 	}
-	assert_true(kept >= CAPACITY - WRITERS * 32);
 	for (unsigned at = 0; at < WRITERS; at++)
-		assert_true(per_thread[at] == 0 || last[at] == EVENTS_EACH - 1);
+		if (next[at] != 0)
+			missing += EVENTS_EACH - next[at];
+	assert_true(missing <= (WRITERS - 1) * RUN_MOST);
+	assert_true(missing <= CAPACITY - kept);
+	assert_true(kept >= CAPACITY - (2 * WRITERS - 1) * RUN_MOST);
 }
 
 int main(void)
