@@ -121,7 +121,10 @@ toolkit:
 	@test -f "$(CUDA_HOME)/include/cudaTypedefs.h" || { \
 	  echo "gpushim: no CUDA Toolkit (12.4 or newer) at $(CUDA_HOME); install it, or say where it is: make CUDA_HOME=/path" >&2; exit 1; }
 
+# And what it was made of, for scripts/gpu-check, which may run where the repository is another one, or none.
 lib: $(O)/libgpushim.so
+	@mkdir -p $(O)/gpu
+	@echo "$$(sha256sum <$< | cut -d ' ' -f 1) $$(scripts/tree-name)" >$(O)/gpu/made-of
 check-lib: $(O)/check/libgpushim.so
 report: $(O)/gpushim-report
 sim: $(O)/sim/libcuda.so.1 $(O)/sim/12040/libcuda.so.1 $(O)/sim/libsimthreads.so $(O)/sim/libcudart.so.13 $(O)/sim/libcudart.so.12

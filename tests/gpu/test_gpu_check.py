@@ -2,17 +2,20 @@
 """scripts/gpu-check itself, as far as it can be tried without a GPU: parts, verdicts, limits, tables. TAP."""
 
 import contextlib
+import hashlib
 import importlib.machinery
 import importlib.util
 import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import types
+import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GPU_CHECK = os.path.join(ROOT, "scripts", "gpu-check")
@@ -232,6 +235,75 @@ def results_are_merged_by_commit():
         assert run_tool("--merge", paths[0]).returncode == 1
 
 
+def git(folder, *arguments):
+    command = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@example", "-c", "commit.gpgsign=false", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def tree_name(folder):
+    command = [os.path.join(ROOT, "scripts", "tree-name"), folder]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write(text, *path):
+    os.makedirs(os.path.dirname(os.path.join(*path)), exist_ok=True)
+    with open(os.path.join(*path), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def a_tree_has_the_name_of_its_commit_and_its_changes():
+    if not shutil.which("git"):
+        return "SKIP no git"
+    with tempfile.TemporaryDirectory() as folder:
+        assert tree_name(folder) == "unknown", tree_name(folder)
+        git(folder, "init", "-q")
+        assert tree_name(folder) == "unknown", tree_name(folder)
+        write("/build/\n", folder, ".gitignore")
+        write("int old;\n", folder, "shim", "a.c")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "a")
+        head = git(folder, "rev-parse", "--short=12", "HEAD")
+        write("made\n", folder, "build", "a.o")
+        assert tree_name(folder) == head
+        assert tree_name(os.path.join(folder, "shim")) == "unknown"  # a copy inside another repository
+        names = {head}
+        for text, path in (("int new;\n", ("shim", "a.c")), ("", ("shim", "b.c")), ("a", ("shim", "b.c"))):
+            before = git(folder, "count-objects")
+            write(text, folder, *path)
+            names.add(tree_name(folder))
+            assert git(folder, "count-objects") == before and not git(folder, "diff", "--cached", "--name-only")
+        assert len(names) == 4, names
+        changed = tree_name(folder)
+        git(folder, "add", "-A")
+        assert changed == tree_name(folder) == f"{head}, with changes: tree {git(folder, 'write-tree')[:12]}", changed
+        git(folder, "commit", "-qm", "b")
+        assert git(folder, "log", "-1", "--format=%T").startswith(changed.split()[-1])
+        assert tree_name(folder) == git(folder, "rev-parse", "--short=12", "HEAD") != head
+    return None
+
+
+def the_commit_is_that_of_the_build():
+    with tempfile.TemporaryDirectory() as folder:
+        with unittest.mock.patch.multiple(machine, BUILD=folder, SHIM=os.path.join(folder, "libgpushim.so")):
+            assert machine.describe()["commit"] == "unknown"
+            write("a library", machine.SHIM)
+            assert machine.describe()["commit"] == "unknown"
+            digest = hashlib.sha256(b"a library").hexdigest()
+            write(f"{digest} abc, with changes: tree def\n", folder, "gpu", "made-of")
+            assert machine.describe()["commit"] == "abc, with changes: tree def"
+            write("another library", machine.SHIM)
+            assert machine.describe()["commit"] == "unknown"
+
+
+def make_writes_down_what_it_built():
+    with tempfile.TemporaryDirectory() as folder:
+        write("a library", folder, "libgpushim.so")
+        options = ["-s", "-o", "toolkit", "-o", os.path.join(folder, "libgpushim.so"), f"O={folder}", "lib"]
+        subprocess.run(["make", *options], cwd=ROOT, capture_output=True, check=True, timeout=60)
+        with unittest.mock.patch.multiple(machine, BUILD=folder, SHIM=os.path.join(folder, "libgpushim.so")):
+            assert machine.commit_built() == tree_name(ROOT), machine.commit_built()
+
+
 TESTS = [
     every_row_is_in_exactly_one_part,
     rows_that_share_runs_stay_together,
@@ -247,6 +319,9 @@ TESTS = [
     counted_names,
     a_row_that_raises_is_a_failed_row,
     results_are_merged_by_commit,
+    a_tree_has_the_name_of_its_commit_and_its_changes,
+    the_commit_is_that_of_the_build,
+    make_writes_down_what_it_built,
 ]
 
 

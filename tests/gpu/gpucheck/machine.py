@@ -4,6 +4,7 @@ with a time limit, its last lines kept for the case that it fails."""
 import contextlib
 import ctypes
 import glob
+import hashlib
 import json
 import os
 import re
@@ -70,15 +71,26 @@ def output_of(command):
         return ""
 
 
+def commit_built():
+    """What the library was made of (scripts/tree-name), as make wrote down beside what it was the library of."""
+    try:
+        with open(built("gpu", "made-of"), encoding="utf-8") as file:
+            digest, _, name = file.read().strip().partition(" ")
+        with open(SHIM, "rb") as file:
+            return name if hashlib.sha256(file.read()).hexdigest() == digest else "unknown"
+    except OSError:
+        return "unknown"
+
+
 def describe():
-    """Machine, driver and commit, as texts."""
+    """Machine, driver and the commit that was built, as texts."""
     query = output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
     name, _, driver = (query.splitlines() or ["unknown, unknown"])[0].partition(", ")
     return {
         "machine": f"{os.uname().nodename}, {name}, {os.cpu_count()} cores",
         "driver": driver,
         "python": sys.version.split()[0],
-        "commit": output_of(["git", "rev-parse", "--short=12", "HEAD"]) or "unknown",
+        "commit": commit_built(),
     }
 
 
