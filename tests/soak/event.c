@@ -53,7 +53,7 @@ static cudaEvent_t record_on(int index, cudaEvent_t event, struct clock *ret_clo
 	struct record record = {stream, event};
 
 	crew_run(stream->thread >= 0 ? stream->thread : crew_self(), record_job, &record);
-	stream_submit(index);
+	stream_submit_record(index);
 	*ret_clock = stream->clock;
 	return record.event;
 }

@@ -104,6 +104,7 @@ static void op_wait(int stream)
 	X(work_delay, 20)                                                                                              \
 	X(work_churn, 8)                                                                                               \
 	X(work_loop, 12)                                                                                               \
+	X(work_legacy, 8)                                                                                              \
 	X(work_copy_then_free, 6)                                                                                      \
 	X(work_host_function, 5)                                                                                       \
 	X(work_on_host, 8)                                                                                             \

@@ -47,21 +47,24 @@ void streams_forget(int context)
 			streams[i].alive = false;
 }
 
-int stream_make(int context)
+int stream_make_of(int context, enum stream_kind kind)
 {
-	struct stream stream = {.context = context, .thread = -1};
-	unsigned flags;
+	struct stream stream = {.kind = kind, .context = context, .thread = -1};
+	unsigned flags = kind == STREAM_BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking;
 
 	if (stream_count > STREAMS_MAX - (CREW + 1) * CONTEXTS_MAX)
 		return -1;
-	stream.kind = draw(3) == 0 ? STREAM_BLOCKING : STREAM_NON_BLOCKING;
-	flags = stream.kind == STREAM_BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking;
 	context_enter(context);
 	if (way(2) == 0)
 		NEED_OK(cudaStreamCreateWithFlags(&stream.handle, flags));
 	else
 		NEED_OK(cudaStreamCreateWithPriority(&stream.handle, flags, -(int)way(6)));
 	return stream_add(stream);
+}
+
+int stream_make(int context)
+{
+	return stream_make_of(context, draw(3) == 0 ? STREAM_BLOCKING : STREAM_NON_BLOCKING);
 }
 
 void stream_destroy(int index)
@@ -95,9 +98,7 @@ int stream_pick_made(void)
 	return pick(-1, true);
 }
 
-/* --- What is known */
-
-static int legacy_of(int context)
+int stream_legacy(int context)
 {
 	unsigned i = 0;
 
@@ -105,6 +106,26 @@ static int legacy_of(int context)
 		i++;
 	return (int)i;
 }
+
+/* Whether this thread may use it as a stream of that kind. */
+static bool is_of(const struct stream *stream, enum stream_kind kind)
+{
+	if (stream->kind == STREAM_PER_THREAD)
+		return kind == STREAM_BLOCKING && stream->thread == crew_self();
+	return stream->kind == kind;
+}
+
+int stream_pick_of(int context, enum stream_kind kind, int but)
+{
+	int found[STREAMS_MAX], count = 0;
+
+	for (int i = 0; i < (int)stream_count; i++)
+		if (streams[i].alive && streams[i].context == context && i != but && is_of(&streams[i], kind))
+			found[count++] = i;
+	return count != 0 ? found[draw((unsigned)count)] : stream_make_of(context, kind);
+}
+
+/* --- What is known */
 
 /* What comes before the next operation of the stream. */
 static struct clock known(int index)
@@ -116,7 +137,7 @@ static struct clock known(int index)
 	if (stream->kind == STREAM_NON_BLOCKING)
 		return clock;
 	if (stream->kind != STREAM_LEGACY) {
-		int legacy = legacy_of(stream->context);
+		int legacy = stream_legacy(stream->context);
 
 		clock_join(&clock, &streams[legacy].barrier);
 		clock.at[legacy] = streams[legacy].clock.at[legacy];
@@ -137,13 +158,22 @@ uint32_t stream_submit_allocation(int index)
 	return stream->submitted;
 }
 
+uint32_t stream_submit_record(int index)
+{
+	struct stream *stream = &streams[index];
+
+	stream_submit_allocation(index);
+	stream->barrier = stream->clock;
+	return stream->submitted;
+}
+
 uint32_t stream_submit_wait(int index, const struct clock *waited)
 {
 	struct stream *stream = &streams[index];
 
 	stream_submit_allocation(index);
 	clock_join(&stream->clock, waited);
-	stream->barrier = stream->clock;
+	stream->barrier = stream->worked = stream->clock;
 	return stream->submitted;
 }
 
@@ -188,7 +218,7 @@ void stream_await(int index)
 	struct stream *stream = &streams[index];
 
 	crew_run(thread_for(stream), await_job, stream);
-	host_knows(&stream->clock);
+	host_knows(&stream->worked);
 }
 
 static void poll_job(void *argument)
@@ -207,7 +237,7 @@ void stream_poll(int index)
 	struct stream *stream = &streams[index];
 
 	crew_run(thread_for(stream), poll_job, stream);
-	host_knows(&stream->clock);
+	host_knows(&stream->worked);
 }
 
 void context_await(int context)

@@ -21,6 +21,7 @@ struct stream {
 	bool alive; /* the handle is valid */
 	uint32_t submitted;
 	struct clock clock;
+	struct clock worked; /* what the host knows once it has waited for the stream */
 	struct clock barrier; /* LEGACY: what comes before all that blocking streams are given next */
 };
 
@@ -40,6 +41,7 @@ void streams_forget(int context);
 
 /* Of the kinds that programs make; -1 when a program has had its share. */
 int stream_make(int context);
+int stream_make_of(int context, enum stream_kind kind);
 
 /* The handle goes, what is queued stays. */
 void stream_destroy(int stream);
@@ -50,10 +52,17 @@ int stream_pick(int context);
 /* One of those that programs make, or -1. */
 int stream_pick_made(void);
 
+/* Any of that kind in the context but this one, made if there is none; per-thread streams count as blocking ones in their own thread.
+ * -1 when a program has had its share. */
+int stream_pick_of(int context, enum stream_kind kind, int but);
+int stream_legacy(int context);
+
 /* The number of one more operation on the stream: call it once for each. The second one also comes after `waited`. The third one is
- * for allocations, which the legacy stream does not keep blocking streams in order by. */
+ * for records of events, for which nobody waits who waits for the stream. The last one is for allocations, which the legacy stream does
+ * not keep blocking streams in order by, either. */
 uint32_t stream_submit(int stream);
 uint32_t stream_submit_wait(int stream, const struct clock *waited);
+uint32_t stream_submit_record(int stream);
 uint32_t stream_submit_allocation(int stream);
 
 /* Afterwards all that `needed` names comes before what is submitted next. */

@@ -224,20 +224,11 @@ void work_delay(int stream)
 	kernel_delay(1 + way(300), streams[stream].handle);
 }
 
-static int legacy_stream(int context)
-{
-	int i = 0;
-
-	while (streams[i].context != context || streams[i].kind != STREAM_LEGACY)
-		i++;
-	return i;
-}
-
 /* The host reads device memory, in one of the ways that are complete when they return. */
 static void read_back(struct buffer *buffer, struct window window, uint32_t *words, int stream)
 {
 	const uint32_t *from = buffer->words + window.from;
-	int legacy = legacy_stream(streams[stream].context);
+	int legacy = stream_legacy(streams[stream].context);
 	size_t size_bytes = window.count * 4;
 
 	switch (way(3)) {

@@ -35,6 +35,9 @@ void work_churn(int stream);
 /* A loop of launches, with the same arguments or with others each time. */
 void work_loop(int stream);
 
+/* Streams that frees keep in order by the rules of the legacy default stream, and nothing else does. */
+void work_legacy(int stream);
+
 /* The host touches memory that it shares with the device. */
 void work_on_host(int stream);
 
