@@ -42,6 +42,11 @@
 static _Thread_local bool is_queue_thread __attribute__((tls_model("initial-exec")));
 static _Thread_local bool waited __attribute__((tls_model("initial-exec"))); /* for the queue, since it put something */
 
+bool gsg_queue_is_own(void)
+{
+	return is_queue_thread;
+}
+
 static size_t offset_of(const struct gsg_queue *queue, uint64_t position)
 {
 	return position & (queue->options.ring_bytes - 1);
@@ -135,7 +140,8 @@ static bool await_more(const struct gsg_queue *queue, uint64_t head, uint64_t re
 				return true;
 			__builtin_ia32_pause();
 		}
-	} while (gsb_os_now_ns() - start_ns < queue->options.hold_ns);
+	} while (atomic_load_explicit(&queue->pauses, memory_order_relaxed) != 0 ||
+		 gsb_os_now_ns() - start_ns < queue->options.hold_ns);
 	return false;
 }
 
@@ -423,6 +429,14 @@ void gsg_queue_put_end(struct gsg_queue *queue)
 	gsb_lock_release(&queue->lock);
 	for (unsigned line = 0; line < FETCH_LINES; line++)
 		__builtin_prefetch((char *)record_at(queue, tail) + line * 64, 1);
+}
+
+void gsg_queue_pause(struct gsg_queue *queue, bool begins)
+{
+	if (begins)
+		atomic_fetch_add(&queue->pauses, 1);
+	else
+		atomic_fetch_sub(&queue->pauses, 1);
 }
 
 /* --- those who flush ----------------------------------------------------------------------------------------------- */

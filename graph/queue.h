@@ -98,6 +98,8 @@ struct gsg_queue {
 	_Atomic uint32_t ran;
 	_Atomic uint64_t alone_ns; /* what a record takes that is run alone, the mean; 0 = not known */
 
+	_Atomic uint32_t pauses; /* threads that are about to put more */
+
 	/* Read for each record, written seldom. */
 	_Alignas(64) _Atomic uint32_t parked; /* the thread sleeps on it, or is about to */
 	_Atomic bool starved;		      /* the thread did not get the processor when it needed it (H19) */
@@ -120,6 +122,13 @@ bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks);
  * else puts until gsg_queue_put_end. NULL: the queue is closed. */
 struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint16_t kind, size_t size_bytes, uint64_t now_ticks);
 void gsg_queue_put_end(struct gsg_queue *queue);
+
+/* Between the two the calling thread waits for something that does not depend on the queue, to put more then: what is held back waits
+ * for that. */
+void gsg_queue_pause(struct gsg_queue *queue, bool begins);
+
+/* Whether the calling thread is a queue's. */
+bool gsg_queue_is_own(void);
 
 static inline bool gsg_queue_empty(const struct gsg_queue *queue)
 {

@@ -443,13 +443,28 @@ static void settle_others(struct gsg_replay *replay, uint64_t context_id, void *
 	}
 }
 
+uint32_t gsg_replay_held(const struct gsg_replay *replay, uint64_t *ret_oldest)
+{
+	uint32_t count = 0;
+
+	*ret_oldest = GSG_NONE_HELD;
+	for (uint32_t i = 0; replay->holding != 0 && i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++) {
+		const struct gsg_lane *lane = replay->lanes[i];
+
+		if (lane->trace == NULL)
+			continue;
+		count += lane->at;
+		if (lane->held_from < *ret_oldest)
+			*ret_oldest = lane->held_from;
+	}
+	return count;
+}
+
 static uint64_t oldest_held(const struct gsg_replay *replay)
 {
-	uint64_t oldest = GSG_NONE_HELD;
+	uint64_t oldest;
 
-	for (uint32_t i = 0; replay->holding != 0 && i < GSG_REPLAY_LANES && replay->lanes[i] != NULL; i++)
-		if (replay->lanes[i]->trace != NULL && replay->lanes[i]->held_from < oldest)
-			oldest = replay->lanes[i]->held_from;
+	gsg_replay_held(replay, &oldest);
 	return oldest;
 }
 

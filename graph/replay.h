@@ -134,6 +134,9 @@ uint64_t gsg_replay_run(struct gsg_replay *replay, const struct gsg_launch *laun
 /* Other work is about to be submitted to the stream: what is held there, or has to come before, is launched. Returns likewise. */
 uint64_t gsg_replay_between(struct gsg_replay *replay, uint64_t context_id, void *stream, bool legacy);
 
+/* How many launches are held, and the position of the oldest one, or GSG_NONE_HELD. */
+uint32_t gsg_replay_held(const struct gsg_replay *replay, uint64_t *ret_oldest);
+
 /* Launches all that is held. */
 void gsg_replay_settle(struct gsg_replay *replay, enum gsg_plain_reason reason);
 

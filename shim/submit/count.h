@@ -34,6 +34,7 @@ enum gs_submit_kind {
 	X(MEMORY, "memory", "memory that gpushim does not serve")                                                      \
 	X(EVENT, "event", "an event that other processes may share, or that was not seen made")                        \
 	X(SAMPLED, "sampled", "its time on the device was measured")                                                   \
+	X(LEAD, "far_ahead", "the devices had as much to do as the driver takes without waiting")                     \
 	X(RESTS, "no_gain", "too few between waits, or nothing gained by it")                                          \
 	X(ENDED, "ended", "work that was put off has failed, or the queue is closed")
 

@@ -265,6 +265,11 @@ uint64_t gs_graph_between(uint64_t context_id, CUstream stream)
 	return gsg_replay_between(&replay, context_id, stream, gs_graph_is_legacy(stream));
 }
 
+uint32_t gs_graph_held(uint64_t *ret_oldest)
+{
+	return gsg_replay_held(&replay, ret_oldest);
+}
+
 void gs_graph_settle(void *user, enum gsg_settle_reason reason)
 {
 	(void)user;

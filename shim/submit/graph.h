@@ -25,6 +25,9 @@ const struct gsg_replay_stats *gs_graph_stats(void);
 uint64_t gs_graph_launch(const struct gsg_launch *launch, uint64_t position);
 uint64_t gs_graph_between(uint64_t context_id, CUstream stream);
 
+/* How many launches are held; the position of the oldest. */
+uint32_t gs_graph_held(uint64_t *ret_oldest);
+
 /* Launches what is held, for the queue. */
 void gs_graph_settle(void *user, enum gsg_settle_reason reason);
 

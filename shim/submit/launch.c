@@ -9,6 +9,7 @@
 #include "shim/core/params.h"
 #include "shim/submit/graph.h"
 #include "shim/submit/known.h"
+#include "shim/submit/lead.h"
 #include "shim/submit/make.h"
 #include "shim/submit/put.h"
 #include "shim/submit/submit.h"
@@ -196,6 +197,8 @@ bool gs_submit_put(const struct gs_call *call, struct gs_submit_launch *launch)
 	}
 	if (params == &gs_known_never)
 		return gs_put_not(GS_SUBMIT_FOR_KERNEL);
+	if (!gs_lead_may_put(params->size_bytes))
+		return gs_put_not(GS_SUBMIT_FOR_LEAD);
 	return put(call, launch, &context, params) || gs_put_not(GS_SUBMIT_FOR_ATTRIBUTES);
 }
 

@@ -33,6 +33,10 @@ bool gs_put_wants(const struct gs_call *call);
 struct gsg_record *gs_put_begin(const struct gs_call *call, enum gs_submit_kind kind, size_t size_bytes);
 void gs_put_end(void);
 
+/* shim/submit/lead.h: a mark behind all that has been put; and somebody is about to put more, or no longer. */
+void gs_put_mark(uint64_t covers);
+void gs_put_pause(bool begins);
+
 /* The work was not put: returns when all that was has been made. False. */
 bool gs_put_not(enum gs_submit_reason reason);
 

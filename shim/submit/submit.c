@@ -20,6 +20,7 @@
 #include "shim/submit/event.h"
 #include "shim/submit/graph.h"
 #include "shim/submit/import.h"
+#include "shim/submit/lead.h"
 #include "shim/submit/make.h"
 #include "shim/submit/put.h"
 
@@ -41,7 +42,16 @@
 #define SAMPLE_TICKS 1000000000u /* to turn a time into ticks */
 #define LOAD_NS 2000u		 /* in which no object is loaded and called: the system has to map it */
 
-#define RECORD_DROP GS_SUBMIT_KIND_COUNT /* a kind of record: all graphs end */
+/* Kinds of records beside those of work. */
+enum {
+	RECORD_DROP = GS_SUBMIT_KIND_COUNT, /* all graphs end */
+	RECORD_MARK
+};
+
+struct mark_record {
+	struct gsg_record head;
+	uint64_t covers;
+};
 
 GSB_HOT _Atomic bool gs_submit_on, gs_submit_started;
 GSB_HOT _Atomic int gs_submit_failed;
@@ -70,6 +80,8 @@ static const char *obstacle(void)
 		return "a tool is injected";
 	if (!gs_params_known() || gs_driver.cuFuncGetName == NULL || gs_driver.cuKernelGetName == NULL)
 		return "the driver is older than 12.4"; /* H24 */
+	if (!gs_lead_start())
+		return "the driver is older than 12.5";
 	if (gsb_processors() < 2)
 		return "the process has one processor";
 	return NULL;
@@ -163,6 +175,7 @@ void gs_submit_after_fork(void)
 	if (atomic_load(&gs_submit_started))
 		gsg_queue_forget(&queue);
 	atomic_store(&gs_submit_started, false);
+	gs_lead_reset();
 	gs_attribute_reset_locks();
 	gs_submit_event_reset_locks();
 }
@@ -170,8 +183,11 @@ void gs_submit_after_fork(void)
 /* Not for work: it ends a run of it. */
 static void await(bool ends_run)
 {
-	uint64_t start_ns = gsg_queue_empty(&queue) ? 0 : gsb_os_now_ns();
+	uint64_t start_ns;
 
+	if (gsg_queue_is_own())
+		return;
+	start_ns = gsg_queue_empty(&queue) ? 0 : gsb_os_now_ns();
 	if (ends_run)
 		gsg_queue_flush(&queue);
 	else
@@ -259,6 +275,16 @@ void gs_make_launch(const struct gsg_launch *launch)
 	make(gs_put_launch_make, &launch->head);
 }
 
+/* Graphs hold what they hold. */
+static uint64_t run_mark(uint64_t covers)
+{
+	uint64_t oldest = GSG_NONE_HELD;
+	uint32_t held = graphs ? gs_graph_held(&oldest) : 0;
+
+	gs_lead_mark(covers, held);
+	return oldest;
+}
+
 /* Launches on the stream of other work that are held go first. */
 static uint64_t run(void *user, const struct gsg_record *record, uint64_t position)
 {
@@ -269,6 +295,8 @@ static uint64_t run(void *user, const struct gsg_record *record, uint64_t positi
 	gs_thread.inside = 1;
 	if (record->kind == RECORD_DROP) {
 		gs_graph_forget();
+	} else if (record->kind == RECORD_MARK) {
+		held = run_mark(((const struct mark_record *)record)->covers);
 	} else if (record->kind != GS_SUBMIT_LAUNCH) {
 		stream = gs_put_work_stream(record, &context_id);
 		if (graphs)
@@ -381,6 +409,22 @@ struct gsg_record *gs_put_begin(const struct gs_call *call, enum gs_submit_kind 
 void gs_put_end(void)
 {
 	gsg_queue_put_end(&queue);
+}
+
+void gs_put_mark(uint64_t covers)
+{
+	struct mark_record *record =
+	    (struct mark_record *)gsg_queue_put_begin(&queue, RECORD_MARK, sizeof(*record), __builtin_ia32_rdtsc());
+
+	if (record == NULL)
+		return;
+	record->covers = covers;
+	gsg_queue_put_end(&queue);
+}
+
+void gs_put_pause(bool begins)
+{
+	gsg_queue_pause(&queue, begins);
 }
 
 bool gs_put_not(enum gs_submit_reason reason)

@@ -5,6 +5,7 @@
 #include "shim/api/driver.h"
 #include "shim/submit/event.h"
 #include "shim/submit/known.h"
+#include "shim/submit/lead.h"
 #include "shim/submit/make.h"
 #include "shim/submit/put.h"
 #include "shim/submit/submit.h"
@@ -118,6 +119,8 @@ bool gs_submit_work_put(const struct gs_call *call, struct gs_submit_work *work)
 	}
 	if (!is_proven(work, &context))
 		return gs_put_not(GS_SUBMIT_FOR_MEMORY);
+	if (!gs_lead_may_put(0))
+		return gs_put_not(GS_SUBMIT_FOR_LEAD);
 	return put(call, &context, work) || gs_put_not(GS_SUBMIT_FOR_ENDED);
 }
 

@@ -27,6 +27,8 @@ for policy in random starve priority; do
 			"$TOP/scripts/sim-run" --build "$BUILD" --policy "$policy" "$BUILD/tests/conformance/$rule"
 	done
 done
+export GPUSHIM_ALLOC_CONF=snapshot:off,submit:thread,graph:auto
+ok "drv_full_stream, put off" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$BUILD/tests/conformance/drv_full_stream"
 export GPUSHIM_ALLOC_CONF=snapshot:off,backend:cudamalloc
 for rule in drv_memory drv_pointer drv_free_waits drv_copy rt_launch rt_pool; do
 	ok "$rule over cached cudaMalloc" timeout 60 "$TOP/scripts/sim-run" --build "$BUILD" "$BUILD/tests/conformance/$rule"
