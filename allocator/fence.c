@@ -7,6 +7,24 @@
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 
+/* How often the driver is asked: on a device that has nothing to do it takes some microseconds to know. */
+#define PATIENT_POLLS 32
+
+bool gsa_fence_all_done(const struct gsa_ops *ops, void *device, bool wait)
+{
+	uint64_t fence;
+	bool done = false;
+
+	if (ops->fence_all(device, &fence) != GS_OK)
+		return false;
+	for (unsigned poll = 0; poll < PATIENT_POLLS && !done; poll++)
+		done = ops->fence_poll(device, fence) > 0;
+	if (wait && !done)
+		done = ops->fence_wait(device, fence) == GS_OK;
+	ops->fence_drop(device, fence);
+	return done;
+}
+
 void gsa_fences_expire(struct gsa *allocator, struct gsa_tag *tag, uint64_t before)
 {
 	struct gsa_fence **link = &tag->fences;

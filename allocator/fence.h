@@ -8,6 +8,9 @@
 
 #include "allocator/types.h"
 
+/* Whether all work submitted before now is done, or waits for it. */
+bool gsa_fence_all_done(const struct gsa_ops *ops, void *device, bool wait);
+
 /* Asks the driver about the fences under way; what they cover becomes idle. */
 void gsa_fences_poll(struct gsa *allocator);
 

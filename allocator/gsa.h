@@ -78,6 +78,7 @@ struct gsa_block_info {
 	uint64_t time_ns;         /* of the allocation, from now_ns; GSA_TIME_NONE */
 	enum gsa_origin origin;
 	bool plain;               /* in a plain segment */
+	bool exact;               /* of its own: the driver's as soon as it is freed */
 	bool shared;              /* gsa_share was called for it, and it is not plain */
 	uint32_t stack;
 	uint32_t thread;
@@ -159,8 +160,11 @@ void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 size_t gsa_owner_gone(struct gsa *allocator, uint64_t owner);
 
 /* Gives idle physical memory back to the driver until at most keep_bytes are held idle. Records and polls fences first;
- * does not wait for the device. Returns the bytes given back. */
+ * does not wait for the device, so while that has work no plain memory is given back. Returns the bytes given back. */
 uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes);
+
+/* Waits for what is pending, and gives all back. */
+uint64_t gsa_trim_all(struct gsa *allocator);
 
 /* Gives all that is known to be idle back, unless somebody grows or trims just now: for a thread that those may wait for. Records
  * and polls no fence. Returns the bytes given back. */

@@ -35,6 +35,9 @@ struct gsa_ops {
 	int (*unmap)(void *device, uint64_t address, uint64_t size_bytes);
 	void (*release)(void *device, uint64_t handle);
 
+	/* What the driver has left for create and plain_alloc; UINT64_MAX, or no such function: not known. No lock held. */
+	uint64_t (*free_bytes)(void *device);
+
 	/* Plain driver allocations (cuMemAlloc, cuMemFree); no lock held. plain_free may wait for the device. */
 	int (*plain_alloc)(void *device, uint64_t size_bytes, uint64_t *ret_address);
 	int (*plain_free)(void *device, uint64_t address);

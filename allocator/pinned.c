@@ -1,6 +1,7 @@
 /* See pinned.h. */
 #include "allocator/pinned.h"
 
+#include "allocator/fence.h"
 #include "allocator/pinned_book.h"
 #include "allocator/plain.h"
 #include "shim/base/err.h"
@@ -77,14 +78,16 @@ static void fences_cover(struct gsa_pinned *pinned, uint64_t serial)
 	pinned->fencing = false;
 }
 
-/* Finds out what is idle by now. */
-static void fences_gather(struct gsa_pinned *pinned)
+/* The driver waits for the device when it takes memory back. True: that has done all it was given before now; it is waited for
+ * if so asked. No lock held, nor plain_enter: what the device waits for may be what others do next. */
+static bool all_done(struct gsa_pinned *pinned, bool wait)
 {
-	fences_poll(pinned);
-	if (pinned->newest == NULL || pinned->first_pending == NULL)
-		return;
-	fences_cover(pinned, pinned->newest->free_serial);
-	fences_poll(pinned);
+	struct gsa_pinned_mark mark = gsa_pinned_mark(pinned);
+	bool done = gsa_fence_all_done(&pinned->ops, pinned->device, wait);
+
+	if (done)
+		gsa_pinned_idle(pinned, mark);
+	return done;
 }
 
 /* --- The life of an allocation */
@@ -178,12 +181,28 @@ static uint64_t trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool pendin
 	return given_bytes;
 }
 
+/* Something else goes back if it is kept. */
+static bool crowds_out(struct gsa_pinned *pinned, uint64_t address)
+{
+	struct pinned_block *block;
+	bool crowds;
+
+	gsb_lock_acquire(&pinned->lock);
+	block = gsa_pinned_at(pinned, address);
+	crowds = block != NULL && block->entry.size_bytes <= pinned->limit_bytes &&
+		 pinned->stats.kept_bytes > pinned->limit_bytes - block->entry.size_bytes;
+	gsb_lock_release(&pinned->lock);
+	return crowds;
+}
+
 int gsa_pinned_free(struct gsa_pinned *pinned, uint64_t address)
 {
 	struct pinned_block *block;
-	int entered = gsa_plain_enter(&pinned->ops);
-	int error = GS_OK;
+	int error = GS_OK, entered;
 
+	if (crowds_out(pinned, address))
+		all_done(pinned, true);
+	entered = gsa_plain_enter(&pinned->ops);
 	gsb_lock_acquire(&pinned->lock);
 	block = gsa_pinned_at(pinned, address);
 	if (block == NULL || block->state != PINNED_LIVE) {
@@ -324,14 +343,18 @@ void gsa_pinned_owner_gone(struct gsa_pinned *pinned, uint64_t owner)
 	gsb_lock_release(&pinned->lock);
 }
 
-uint64_t gsa_pinned_trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool pending_too)
+uint64_t gsa_pinned_trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool wait)
 {
+	struct gsa_pinned_stats stats;
 	uint64_t given_bytes;
-	int entered = gsa_plain_enter(&pinned->ops);
+	int entered;
 
+	gsa_pinned_stats_read(pinned, &stats);
+	if (stats.kept_bytes <= keep_bytes || (!all_done(pinned, wait) && !wait))
+		return 0;
+	entered = gsa_plain_enter(&pinned->ops);
 	gsb_lock_acquire(&pinned->lock);
-	fences_gather(pinned);
-	given_bytes = trim(pinned, keep_bytes, pending_too);
+	given_bytes = trim(pinned, keep_bytes, wait);
 	gsb_lock_release(&pinned->lock);
 	gsa_plain_leave(&pinned->ops, entered);
 	return given_bytes;
@@ -342,13 +365,20 @@ uint64_t gsa_pinned_purge(struct gsa_pinned *pinned, uint64_t age_ns)
 	uint64_t now_ns = pinned->ops.now_ns(pinned->device);
 	struct pinned_block *block;
 	uint64_t given_bytes = 0;
+	int entered;
+	bool old;
 
 	gsb_lock_acquire(&pinned->lock);
-	if (pinned->oldest != NULL && pinned->oldest->time_ns + age_ns <= now_ns)
-		fences_gather(pinned);
+	old = pinned->oldest != NULL && pinned->oldest->time_ns + age_ns <= now_ns;
+	gsb_lock_release(&pinned->lock);
+	if (!old || !all_done(pinned, false))
+		return 0;
+	entered = gsa_plain_enter(&pinned->ops);
+	gsb_lock_acquire(&pinned->lock);
 	while ((block = oldest(pinned, false)) != NULL && block->entry.time_ns + age_ns <= now_ns)
 		given_bytes += give_back(pinned, block);
 	gsb_lock_release(&pinned->lock);
+	gsa_plain_leave(&pinned->ops, entered);
 	return given_bytes;
 }
 

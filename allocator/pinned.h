@@ -90,11 +90,11 @@ bool gsa_pinned_quiet(struct gsa_pinned *pinned);
 void gsa_pinned_owner_ending(struct gsa_pinned *pinned, uint64_t owner);
 void gsa_pinned_owner_gone(struct gsa_pinned *pinned, uint64_t owner);
 
-/* Gives back what is kept, oldest first, until at most keep_bytes are left; pending memory only if told to, since the
- * driver may wait for it. Returns the bytes given back. */
-uint64_t gsa_pinned_trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool pending_too);
+/* Gives back what is kept, oldest first, until at most keep_bytes are left. The driver waits for the device then: nothing is
+ * given back while that has work, or it is waited for. Returns the bytes given back. */
+uint64_t gsa_pinned_trim(struct gsa_pinned *pinned, uint64_t keep_bytes, bool wait);
 
-/* Gives back what has been kept for at least age_ns and is idle. */
+/* Gives back what has been kept for at least age_ns, unless the device has work. */
 uint64_t gsa_pinned_purge(struct gsa_pinned *pinned, uint64_t age_ns);
 
 void gsa_pinned_stats_read(struct gsa_pinned *pinned, struct gsa_pinned_stats *ret_stats);

@@ -8,6 +8,7 @@
 #include "allocator/block.h"
 #include "allocator/live.h"
 #include "allocator/segment.h"
+#include "allocator/share.h"
 #include "shim/base/err.h"
 
 /* Makes the driver's allocation a segment with one live block. ALLOCATOR lock held. */
@@ -96,15 +97,30 @@ void gsa_plain_forget(struct gsa *allocator, struct gsa_block *block)
 	allocator->stats.trims++;
 }
 
+/* The next to give back; NULL. ALLOCATOR lock held. */
+static struct gsa_block *spare(struct gsa *allocator, uint64_t keep_bytes)
+{
+	return gsa_held(allocator)->stats.idle_bytes.now > keep_bytes ? gsa_bins_largest(&allocator->idle[GSA_POOL_PLAIN]) : NULL;
+}
+
+static bool spares(struct gsa *allocator, uint64_t keep_bytes)
+{
+	bool any;
+
+	gsa_acquire(allocator);
+	any = spare(allocator, keep_bytes) != NULL;
+	gsb_lock_release(&allocator->lock);
+	return any;
+}
+
 static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes)
 {
-	struct gsa_block *block = NULL;
+	struct gsa_block *block;
 	uint64_t address = 0;
 	uint64_t size_bytes = 0;
 
 	gsa_acquire(allocator);
-	if (allocator->stats.idle_bytes.now > keep_bytes)
-		block = gsa_bins_largest(&allocator->idle[GSA_POOL_PLAIN]);
+	block = spare(allocator, keep_bytes);
 	if (block != NULL) {
 		address = block->address;
 		size_bytes = block->size_bytes;
@@ -119,12 +135,14 @@ static uint64_t trim_once(struct gsa *allocator, uint64_t keep_bytes)
 	return size_bytes;
 }
 
-uint64_t gsa_plain_trim(struct gsa *allocator, uint64_t keep_bytes)
+uint64_t gsa_plain_trim(struct gsa *allocator, uint64_t keep_bytes, bool wait)
 {
 	uint64_t given_bytes = 0;
 	uint64_t bytes;
 	int entered;
 
+	if (!spares(allocator, keep_bytes) || (!gsa_share_all_done(allocator, wait) && !wait))
+		return 0;
 	do {
 		entered = gsa_plain_enter(&allocator->ops);
 		bytes = trim_once(allocator, keep_bytes);

@@ -24,8 +24,9 @@ static inline void gsa_plain_leave(const struct gsa_ops *ops, int entered)
 /* Takes the segment and its detached block out of the books. ALLOCATOR lock held. */
 void gsa_plain_forget(struct gsa *allocator, struct gsa_block *block);
 
-/* Gives idle ones back, the largest first, until at most keep_bytes are idle. Returns the bytes given back. */
-uint64_t gsa_plain_trim(struct gsa *allocator, uint64_t keep_bytes);
+/* Gives idle ones back, the largest first, until at most keep_bytes are idle. The driver waits for the device then, so nothing
+ * is given back while that has work, or it is waited for, before anything is on its way. Returns the bytes given back. */
+uint64_t gsa_plain_trim(struct gsa *allocator, uint64_t keep_bytes, bool wait);
 
 /* Gives everything back, whatever lies there. */
 void gsa_plain_fini(struct gsa *allocator);

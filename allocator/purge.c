@@ -59,5 +59,5 @@ uint64_t gsa_purge(struct gsa *allocator, uint64_t age_ns, bool low)
 	gsa_fences_gather(allocator, 0);
 	gsa_stats_read(allocator, &stats);
 	idle_bytes = stats.idle_bytes.now;
-	return gsa_reclaim_trim(allocator, idle_bytes > unwanted_bytes ? idle_bytes - unwanted_bytes : 0);
+	return gsa_reclaim_trim(allocator, idle_bytes > unwanted_bytes ? idle_bytes - unwanted_bytes : 0, false);
 }

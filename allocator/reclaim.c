@@ -3,7 +3,8 @@
  *   1. Memory freed on other streams whose fences are done by now.
  *   2. New memory.
  *   3. If there is none: idle memory elsewhere goes back to the driver, as much as is asked for, then all of it.
- *   4. Wait for everything that was freed, as the driver would, and try 3 again.
+ *   4. Wait for everything that was freed, as the driver would, and try 3 again. Not where that cannot be enough: the caller,
+ *      which is refused at once without us, may be whom the device waits for.
  *
  *   5. A small request takes what lies between large blocks.
  *
@@ -77,16 +78,32 @@ static uint64_t read_idle(struct gsa *allocator)
 	return stats.idle_bytes.now;
 }
 
-uint64_t gsa_reclaim_trim(struct gsa *allocator, uint64_t keep_bytes)
+uint64_t gsa_reclaim_trim(struct gsa *allocator, uint64_t keep_bytes, bool wait)
 {
-	uint64_t given_back = gsa_plain_trim(allocator, keep_bytes) + gsa_evict_trim(allocator, keep_bytes);
+	uint64_t given_back = gsa_evict_trim(allocator, keep_bytes) + gsa_plain_trim(allocator, keep_bytes, wait);
 
 	if (given_back > 0 && allocator->ops.on_trim != NULL)
 		allocator->ops.on_trim(allocator->device, given_back);
 	return given_back;
 }
 
-static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
+/* All that there is for one request, once everything freed is idle, comes to so much at least. */
+static bool may_be_had(struct gsa *allocator, uint64_t size_bytes)
+{
+	uint64_t limit_bytes = allocator->options.limit_bytes, left_bytes = UINT64_MAX, free_bytes, used_bytes;
+	struct gsa_stats stats;
+
+	if (allocator->ops.free_bytes != NULL)
+		left_bytes = allocator->ops.free_bytes(allocator->device);
+	gsa_stats_read(allocator, &stats);
+	free_bytes = stats.pending_bytes.now + stats.idle_bytes.now;
+	used_bytes = stats.reserved_bytes.now - free_bytes;
+	if (limit_bytes != 0 && used_bytes + size_bytes > limit_bytes)
+		return false;
+	return free_bytes >= size_bytes || left_bytes >= size_bytes - free_bytes;
+}
+
+static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want, bool wait, struct gsa_block_info *ret_info)
 {
 	uint64_t lack_bytes = gsa_round_up(want->size_bytes, allocator->options.granularity_bytes);
 	uint64_t idle_bytes = read_idle(allocator);
@@ -95,9 +112,9 @@ static int serve_by_trimming(struct gsa *allocator, const struct gsa_want *want,
 	if (error != GS_E_NOT_FOUND)
 		return error;
 	error = GS_E_NO_MEMORY;
-	if (idle_bytes > lack_bytes && gsa_reclaim_trim(allocator, idle_bytes - lack_bytes) > 0)
+	if (idle_bytes > lack_bytes && gsa_reclaim_trim(allocator, idle_bytes - lack_bytes, wait) > 0)
 		error = serve_new(allocator, want, ret_info);
-	if (error == GS_E_NO_MEMORY && gsa_reclaim_trim(allocator, 0) > 0)
+	if (error == GS_E_NO_MEMORY && gsa_reclaim_trim(allocator, 0, wait) > 0)
 		error = serve_new(allocator, want, ret_info);
 	return error;
 }
@@ -115,7 +132,7 @@ static void collect(struct gsa *allocator, const struct gsa_want *want)
 	idle_bytes = stats.idle_bytes.now;
 	if (held_bytes > most_bytes && idle_bytes > 0)
 		gsa_reclaim_trim(allocator,
-				 idle_bytes > held_bytes - most_bytes ? idle_bytes - (held_bytes - most_bytes) : 0);
+				 idle_bytes > held_bytes - most_bytes ? idle_bytes - (held_bytes - most_bytes) : 0, false);
 }
 
 /* Pending memory is worth waiting for when there may be a block or a handle in it that is enough. */
@@ -207,6 +224,7 @@ int gsa_reclaim_lend(struct gsa *allocator, const struct gsa_want *want, struct 
 int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct gsa_block_info *ret_info)
 {
 	int error = GS_E_NOT_FOUND;
+	bool wait;
 
 	with_lanes(allocator, gsa_lend_look);
 	gsa_share_sweep(allocator);
@@ -220,9 +238,10 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 		return error;
 	with_lanes(allocator, gsa_lend_end_for_want);
 	gsa_fences_gather(allocator, 0);
-	error = serve_by_trimming(allocator, want, ret_info);
-	if (error == GS_E_NO_MEMORY && wait_for_more(allocator, want->size_bytes))
-		error = serve_by_trimming(allocator, want, ret_info);
+	wait = may_be_had(allocator, want->size_bytes);
+	error = serve_by_trimming(allocator, want, wait, ret_info);
+	if (error == GS_E_NO_MEMORY && wait && wait_for_more(allocator, want->size_bytes))
+		error = serve_by_trimming(allocator, want, wait, ret_info);
 	if (error == GS_E_NO_MEMORY && want->pool == GSA_POOL_SMALL)
 		error = serve_from_large(allocator, want, ret_info);
 	if (error == GS_E_NO_MEMORY)
@@ -230,20 +249,39 @@ int gsa_reclaim_serve(struct gsa *allocator, const struct gsa_want *want, struct
 	return error;
 }
 
+static bool nothing_pends(struct gsa *allocator)
+{
+	struct gsa_stats stats;
+
+	gsa_stats_read(allocator, &stats);
+	return stats.pending_bytes.now == 0;
+}
+
 bool gsa_wait(struct gsa *allocator)
 {
-	bool waited = gsa_fences_wait(allocator);
+	bool waited = nothing_pends(allocator) || gsa_fences_wait(allocator);
 
 	gsa_stitch_learn(allocator, true);
 	return waited;
 }
 
-uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
+static uint64_t trim(struct gsa *allocator, uint64_t keep_bytes, bool wait)
 {
 	with_lanes(allocator, gsa_lend_end_all);
 	gsa_fences_gather(allocator, 0);
 	gsa_share_sweep(allocator);
-	return gsa_reclaim_trim(allocator, keep_bytes);
+	return gsa_reclaim_trim(allocator, keep_bytes, wait);
+}
+
+uint64_t gsa_trim(struct gsa *allocator, uint64_t keep_bytes)
+{
+	return trim(allocator, keep_bytes, false);
+}
+
+uint64_t gsa_trim_all(struct gsa *allocator)
+{
+	gsa_wait(allocator);
+	return trim(allocator, 0, true);
 }
 
 uint64_t gsa_trim_try(struct gsa *allocator)

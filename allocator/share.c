@@ -4,6 +4,7 @@
 #include "allocator/aside.h"
 #include "allocator/block.h"
 #include "allocator/evict.h"
+#include "allocator/fence.h"
 #include "allocator/live.h"
 #include "allocator/starts.h"
 #include "allocator/stats.h"
@@ -173,9 +174,6 @@ static bool give_back(struct gsa *allocator, enum gsa_pool pool, struct gsa_hand
 	return false;
 }
 
-/* How often the driver is asked: on a device that has nothing to do it takes some microseconds to know. */
-#define PATIENT_POLLS 32
-
 /* A stream ended and has not done what it was given: a fence over all may not cover it. ALLOCATOR lock held. */
 static bool ended_stream_works(struct gsa *allocator)
 {
@@ -189,16 +187,8 @@ static bool ended_stream_works(struct gsa *allocator)
 bool gsa_share_all_done(struct gsa *allocator, bool wait)
 {
 	uint64_t cover = gsa_free_serial(allocator);
-	uint64_t fence;
-	bool done = false;
+	bool done = gsa_fence_all_done(&allocator->ops, allocator->device, wait);
 
-	if (allocator->ops.fence_all(allocator->device, &fence) != GS_OK)
-		return false;
-	for (unsigned poll = 0; poll < PATIENT_POLLS && !done; poll++)
-		done = allocator->ops.fence_poll(allocator->device, fence) > 0;
-	if (wait && !done)
-		done = allocator->ops.fence_wait(allocator->device, fence) == GS_OK;
-	allocator->ops.fence_drop(allocator->device, fence);
 	gsa_acquire(allocator);
 	done = done && !ended_stream_works(allocator);
 	if (done && cover > allocator->done_serial)

@@ -261,9 +261,7 @@ bool gs_device_reserves(uint64_t address)
 
 uint64_t gs_device_trim(struct gs_device *device, bool wait)
 {
-	if (wait)
-		gsa_wait(device->allocator);
-	return gsa_trim(device->allocator, 0);
+	return wait ? gsa_trim_all(device->allocator) : gsa_trim(device->allocator, 0);
 }
 
 uint64_t gs_devices_trim(bool wait)

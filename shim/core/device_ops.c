@@ -129,6 +129,20 @@ static void op_release(void *user, uint64_t handle)
 	gs_order_relaxed_end(saved);
 }
 
+/* Asked of the device that is current. */
+static uint64_t op_free_bytes(void *user)
+{
+	const struct gs_device *device = user;
+	struct gs_order_relaxed saved = gs_order_relaxed_begin();
+	size_t free_bytes, total_bytes;
+	CUdevice current;
+	bool known = gs_driver.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device->device &&
+		     gs_driver.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS;
+
+	gs_order_relaxed_end(saved);
+	return known ? free_bytes : UINT64_MAX;
+}
+
 /* --- Plain allocations, made as the program's own call would make them: refused while a capture forbids that. Giving
  * one back breaks no capture. */
 
@@ -241,6 +255,7 @@ const struct gsa_ops gs_device_ops = {
     .set_access = op_set_access,
     .unmap = op_unmap,
     .release = op_release,
+    .free_bytes = op_free_bytes,
     .plain_alloc = op_plain_alloc,
     .plain_free = op_plain_free,
     .plain_enter = gs_order_memory_enter,

@@ -273,6 +273,18 @@ static bool is_held(uint64_t address)
 	return gs_device_holds(address);
 }
 
+/* Before it is freed. What becomes the driver's at once is waited for first: its own free does, and meanwhile no context could end. */
+static CUresult await_free(CUdeviceptr address)
+{
+	bool waits = gs_memory_free_waits() || gs_order_broken();
+	bool plain = gs_memory_needs_plain(gs_torch_is_caller(gs_thread.caller)) && !gs_order_capturing();
+	struct gsa_block_info block;
+
+	if (!(waits || plain) || gs_device_of(address, &block) == NULL || block.address != address || !(waits || block.exact))
+		return CUDA_SUCCESS;
+	return gs_moment_await((CUcontext)(uintptr_t)block.owner);
+}
+
 CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUdeviceptr_v2 dptr)
 {
 	uint32_t work = gs_thread.memory_work;
@@ -281,9 +293,7 @@ CUresult gs_on_cuMemFree_v2(struct gs_call *call, PFN_cuMemFree_v3020 real, CUde
 	uint64_t when_ns;
 	CUresult result;
 
-	if (dptr != 0 && (gs_memory_free_waits() || gs_order_broken()) && (device = gs_device_of(dptr, &block)) != NULL &&
-	    block.address == dptr &&
-	    (result = gs_moment_await((CUcontext)(uintptr_t)block.owner)) != CUDA_SUCCESS)
+	if (dptr != 0 && (result = await_free(dptr)) != CUDA_SUCCESS)
 		return result;
 	when_ns = gs_note_now();
 	if (dptr != 0 && (device = gs_device_free(dptr, NULL, &block)) != NULL) {

@@ -231,6 +231,31 @@ static int op_plain_free(void *device, uint64_t address)
 	return leave(fake, error);
 }
 
+static uint64_t op_free_bytes(void *device)
+{
+	struct fake *fake = device;
+	uint64_t free_bytes;
+
+	pthread_mutex_lock(&fake->mutex);
+	free_bytes = fake->capacity_bytes - fake->used_bytes;
+	leave(fake, 0);
+	return free_bytes;
+}
+
+static _Thread_local unsigned on_the_way; /* between plain_enter and plain_leave */
+
+static int op_plain_enter(void)
+{
+	on_the_way++;
+	return 0;
+}
+
+static void op_plain_leave(int entered)
+{
+	(void)entered;
+	on_the_way--;
+}
+
 static int record(struct fake *fake, bool all, uint64_t stream_id, uint64_t *ret_fence)
 {
 	for (unsigned i = 0; i < FAKE_FENCES_MAX; i++) {
@@ -308,6 +333,7 @@ static int op_fence_wait(void *device, uint64_t value)
 	struct fake *fake = enter(device, FAKE_FENCE_WAIT, false, &error);
 	struct fake_fence *fence = fence_at(fake, value);
 
+	gsb_assert(on_the_way == 0);
 	for (uint64_t id = 0; id < FAKE_STREAMS && error == GS_OK; id++)
 		if ((fence->all || fence->stream_id == id) && fake->finished[id] < fence->submitted[id])
 			fake->finished[id] = fence->submitted[id];
@@ -350,8 +376,11 @@ const struct gsa_ops fake_ops = {
     .set_access = op_set_access,
     .unmap = op_unmap,
     .release = op_release,
+    .free_bytes = op_free_bytes,
     .plain_alloc = op_plain_alloc,
     .plain_free = op_plain_free,
+    .plain_enter = op_plain_enter,
+    .plain_leave = op_plain_leave,
     .fence_stream = op_fence_stream,
     .fence_all = op_fence_all,
     .fence_poll = op_fence_poll,

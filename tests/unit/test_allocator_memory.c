@@ -216,9 +216,11 @@ static void the_ladder_waits_only_when_memory_is_pending(void **state)
 	assert_int_equal(bench->fake.calls[FAKE_FENCE_WAIT], 0);
 	fake_submit(&bench->fake, 1);
 	give(bench, first, 1);
+	assert_int_equal(fake_alloc(bench->allocator, 42 * MIB, 2, &block), GS_E_NO_MEMORY);
+	assert_int_equal(bench->fake.calls[FAKE_FENCE_WAIT], 0); /* there would be too little even so */
 	assert_int_equal(take(bench, 40 * MIB, 2), first);
 	assert_int_equal(bench->fake.calls[FAKE_FENCE_WAIT], 1);
-	assert_int_equal(bench_stats(bench)->out_of_memory, 1);
+	assert_int_equal(bench_stats(bench)->out_of_memory, 2);
 	bench_close(bench);
 }
 
