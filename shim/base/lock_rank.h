@@ -8,8 +8,8 @@
  *             takes it, so nothing that needs that lock (dlopen, dlsym, dl_iterate_phdr) is called under it. No driver
  *             call.
  * IPC         Memory shared between processes (shim/ipc/): one opens or closes at a time, one starts the server. Held
- *             across driver calls and while waiting for an answer of another process, 5 s; never taken by the thread that
- *             answers other processes. No path but cuIpc* and the end of a context takes it.
+ *             across driver calls and while waiting for an answer of another process, 5 s, but not while waiting for the
+ *             GPU; never taken by the thread that answers other processes. No path but cuIpc* and the end of a context takes it.
  * CONTEXT     The list of devices and contexts of shim/core/device.c. Not held across driver calls.
  * SNAPSHOT    One snapshot is written at a time. Held while walking and writing; so it is the lowest of the locks
  *             that a walk needs, and no allocation path takes it.

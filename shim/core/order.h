@@ -38,7 +38,8 @@ int gs_order_hold(void);
 void gs_order_let_go(int cancel);
 
 /* Between the two memory that dies with its context may be in no book of ours while the driver has it: no context ends
- * meanwhile. Waits while one does. May wait for the device. Returns what gs_order_memory_leave wants; the thread is not
+ * meanwhile. Waits while one does. Who is going to wait for the device, or to end a context that has work, waits before: what
+ * the device waits for may be what another thread does next, who would wait here. Returns what gs_order_memory_leave wants; the thread is not
  * cancelled in between. */
 int gs_order_memory_enter(void);
 void gs_order_memory_leave(int cancel);

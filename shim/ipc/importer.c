@@ -1,10 +1,11 @@
 /* The opening side: memory of other processes mapped here, and how often it was opened.
  *
- * An entry is open while its count is above 0. One with count 0 waits to be swept: at the next open or close outside a
+ * An entry is open while its count is above 0. One with count 0 waits to be swept: at this or the next close outside a
  * capture its context is waited for and its memory unmapped; until then the same handle opened again revives it.
  *
- * busy_lock is held for a whole open or close, across driver calls and the talk with the exporter, so that the same
- * handle opened by two threads is mapped once. The exporter's thread never takes it: two processes may open each
+ * busy_lock is held for a whole open, across driver calls and the talk with the exporter, so that the same
+ * handle opened by two threads is mapped once. It is not held while a context is waited for: what the device waits for may be what
+ * others do next. The exporter's thread never takes it: two processes may open each
  * other's memory at the same time. table_lock guards the list itself, for those who only look. */
 #include <errno.h>
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ struct gs_ipc_import {
 	uint64_t block_bytes;
 	uint64_t serial; /* never 0 */
 	_Atomic unsigned count; /* opens not yet closed; changes under busy_lock */
+	uint64_t closed;	/* if that is 0: the number of the close */
 	struct gs_ipc_import *next;
 };
 
@@ -41,6 +43,7 @@ static struct gsb_slab import_slab;   /* of struct gs_ipc_import; under busy_loc
 static struct gs_ipc_import *imports; /* any order */
 static _Atomic unsigned import_count; /* length of imports */
 static uint64_t import_serial;	      /* under busy_lock */
+static uint64_t close_serial;	      /* likewise */
 
 /* Serials of our own blocks count up from 1. */
 #define SERIAL_BASE (1ull << 63)
@@ -195,20 +198,51 @@ static int import_fill(struct gs_ipc_import *import, CUdevice opener)
 
 /* --- Closing */
 
-/* Unmapping does not wait for work that uses the memory, so we do. */
-static void sweep(void)
+static bool is_closed(const struct gs_ipc_import *import, uint64_t before)
+{
+	return import->count == 0 && import->closed <= before;
+}
+
+/* A context in which something was closed; NULL. */
+static CUcontext next_closed(uint64_t before)
+{
+	struct gs_ipc_import *import = imports;
+
+	gsb_debug_assert(gsb_lock_held(&busy_lock));
+	while (import != NULL && !is_closed(import, before))
+		import = import->next;
+	return import != NULL ? import->context : NULL;
+}
+
+static void unmap_closed(CUcontext context, uint64_t before)
 {
 	struct gs_ipc_import *next;
-	CUresult met;
 
 	for (struct gs_ipc_import *import = imports; import != NULL; import = next) {
 		next = import->next;
-		if (import->count > 0)
+		if (import->context != context || !is_closed(import, before))
 			continue;
-		if (gs_context_wait(import->context, &met) == GS_E_FORBIDDEN)
-			return;
 		unmap(import);
 		import_drop(import);
+	}
+}
+
+/* Unmapping does not wait for work that uses the memory, so we do. busy_lock is held, and let go meanwhile: what others close by then
+ * is theirs. */
+static void sweep(void)
+{
+	uint64_t before = close_serial;
+	CUcontext context;
+	CUresult met;
+	int error;
+
+	while ((context = next_closed(before)) != NULL) {
+		gsb_lock_release(&busy_lock);
+		error = gs_context_wait(context, &met);
+		gsb_lock_acquire(&busy_lock);
+		if (error == GS_E_FORBIDDEN)
+			return;
+		unmap_closed(context, before);
 	}
 }
 
@@ -266,7 +300,6 @@ int gs_ipc_open(const CUipcMemHandle *opaque, CUcontext context, CUdevice device
 		error = open_new(&handle, context, device, &import);
 	if (error == GS_OK)
 		*ret_address = import->address;
-	sweep();
 	gs_order_relaxed_end(relaxed);
 	gsb_lock_release(&busy_lock);
 	gsb_os_cancel_restore(cancel);
@@ -286,7 +319,8 @@ int gs_ipc_close(CUdeviceptr address)
 	gsb_lock_acquire(&busy_lock);
 	import = import_at(address);
 	if (import != NULL) {
-		import->count--;
+		if (--import->count == 0)
+			import->closed = ++close_serial;
 		sweep();
 		error = GS_OK;
 	}

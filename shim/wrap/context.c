@@ -80,6 +80,17 @@ CUresult gs_on_cuCtxCreate_v4(struct gs_call *call, PFN_cuCtxCreate_v12050 real,
 }
 #endif
 
+/* The driver waits for the context's work when that ends. So do we, before others are kept out: what the device waits for may be
+ * what they do next. */
+static void await_work(CUcontext context)
+{
+	struct gs_context known;
+	CUresult met;
+
+	if (gs_context_find(context, &known))
+		gs_context_wait(context, &met);
+}
+
 /* A context may end, and its streams with it. Returns what gs_order_let_go wants. */
 static int context_ending(CUcontext context)
 {
@@ -101,9 +112,11 @@ static CUresult context_ended(CUresult result, CUcontext context, bool gone, int
 
 static CUresult context_destroy(CUresult (*real)(CUcontext), CUcontext context)
 {
-	int hold = context_ending(context);
 	CUresult result;
+	int hold;
 
+	await_work(context);
+	hold = context_ending(context);
 	result = real(context);
 	return context_ended(result, context, result == CUDA_SUCCESS, hold);
 }
@@ -142,6 +155,7 @@ CUresult gs_on_cuGreenCtxDestroy(struct gs_call *call, PFN_cuGreenCtxDestroy_v12
 
 	(void)call;
 	known = gs_driver.cuCtxFromGreenCtx != NULL && gs_driver.cuCtxFromGreenCtx(&context, hCtx) == CUDA_SUCCESS;
+	await_work(context);
 	hold = context_ending(context);
 	result = real(hCtx);
 	return context_ended(result, context, known && result == CUDA_SUCCESS, hold);
@@ -181,6 +195,8 @@ static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 
 	while (holds > 0 && !atomic_compare_exchange_weak(&primary_holds[device], &holds, holds - 1))
 		;
+	if (holds == 1)
+		await_work(context);
 	hold = holds > 1 ? gs_order_hold() : context_ending(context); /* with another hold it goes on */
 	result = real(device);
 	if (result != CUDA_SUCCESS && holds > 0)
@@ -193,9 +209,11 @@ static CUresult primary_release(CUresult (*real)(CUdevice_v1), CUdevice device)
 static CUresult primary_reset(CUresult (*real)(CUdevice_v1), CUdevice device)
 {
 	CUcontext context = primary_context(device);
-	int hold = context_ending(context);
 	CUresult result;
+	int hold;
 
+	await_work(context);
+	hold = context_ending(context);
 	result = real(device);
 	return context_ended(result, context, result == CUDA_SUCCESS && context != NULL, hold);
 }

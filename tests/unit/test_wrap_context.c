@@ -26,6 +26,11 @@ static CUresult context_current(CUcontext *ret_context)
 	return CUDA_SUCCESS;
 }
 
+static CUresult context_waited(void)
+{
+	return CUDA_SUCCESS;
+}
+
 static CUresult id_asked(CUstream stream, unsigned long long *ret_id)
 {
 	(void)stream;
@@ -143,6 +148,7 @@ static int begin(void **state)
 {
 	(void)state;
 	gs_driver.cuCtxGetCurrent = context_current;
+	gs_driver.cuCtxSynchronize = context_waited;
 	gs_driver.cuStreamGetId = id_asked;
 	gs_driver.cuStreamGetCtx = context_asked;
 	return 0;
