@@ -131,7 +131,7 @@ static void note_lateness(struct gsg_queue *queue, const struct gsg_record *reco
 /* Waits a while for the next record, or for somebody who waits for those that are held. */
 static bool await_more(const struct gsg_queue *queue, uint64_t head, uint64_t read)
 {
-	uint64_t start_ns = gsb_os_now_ns();
+	uint64_t start_ns = gsb_os_now_ns(), now_ns;
 
 	do {
 		for (unsigned look = 0; look < LOOKS; look++) {
@@ -140,8 +140,10 @@ static bool await_more(const struct gsg_queue *queue, uint64_t head, uint64_t re
 				return true;
 			__builtin_ia32_pause();
 		}
-	} while (atomic_load_explicit(&queue->pauses, memory_order_relaxed) != 0 ||
-		 gsb_os_now_ns() - start_ns < queue->options.hold_ns);
+		now_ns = gsb_os_now_ns();
+		if (atomic_load_explicit(&queue->pauses, memory_order_relaxed) != 0)
+			start_ns = now_ns;
+	} while (now_ns - start_ns < queue->options.hold_ns);
 	return false;
 }
 

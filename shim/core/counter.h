@@ -33,7 +33,6 @@ struct gs_counter_block {
 	struct gs_known_table *known;  /* of its owner (shim/submit/known.h); NULL until the first one */
 	struct gs_route *routes;       /* of its owner (shim/wrap/quick.c); NULL until some owner learns one */
 	void *waited;                  /* shim/watch/wait.c: where its owner waited last by name */
-	uint64_t looked;               /* shim/submit/lead.c: work_begun when an owner looked last */
 	struct gs_ring_run run;        /* of its owner */
 	struct gs_counter_block *next; /* in the list of all blocks */
 };

@@ -1,43 +1,37 @@
-/* See lead.h. Pieces of work are counted as shim/core/counter.h counts them for all threads, whoever does them; each thread looks at
- * the sum once for so many of its own. */
+/* See lead.h. Pieces of work are counted as shim/core/counter.h counts them for all threads, whoever does them. */
 #include "shim/submit/lead.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/api/driver.h"
-#include "shim/base/err.h"
 #include "shim/base/os.h"
 #include "shim/core/counter.h"
-#include "shim/core/fences.h"
+#include "shim/submit/mark.h"
 #include "shim/submit/put.h"
 
-#define LEAD_MOST 768u	 /* between the capacity of a stream and this lies what other threads put between two looks */
-#define LOOK_EVERY 32u	 /* pieces of work of a thread */
-#define MARK_EVERY 128u	 /* of all */
-#define MARKS 16u	 /* that may be open at a time; a power of two */
+#define LEAD_MOST 768u	  /* the rest of what a stream takes is for what threads do themselves meanwhile */
+#define MARK_EVERY 128u	  /* pieces of work */
+#define FAR_EVERY 16u	  /* pieces of work that are not put off the devices are looked at again */
 #define PIECE_BYTES 2048u /* of parameters take the place of one more piece */
 #ifdef GSB_DEBUG
-#define PATIENCE_NS 100000000u /* a simulated device does one piece of work each time that it is asked */
+#define PATIENCE_NS 2000000000u /* a simulated device does one piece of work each time that it is asked */
 #else
 #define PATIENCE_NS 300000u /* a device that takes longer for what a mark covers is not kept waiting by launches one by one */
 #endif
 
-struct mark {
-	_Atomic uint64_t fence; /* 0 = the place is free */
-	uint64_t covers;	/* so much is finished when it has passed */
-};
-
-static struct mark marks[MARKS];
-static uint64_t marks_made;		   /* by the queue's thread, which alone records them */
-static uint64_t marks_passed;		   /* of these; by whoever has `looking` */
+static struct {
+	_Atomic bool made;
+	uint64_t covers; /* so much is finished when it has passed */
+} marks[GS_MARKS];
+static unsigned next_made;		       /* of the queue's thread, which alone makes marks */
+static unsigned next_passed;		       /* of whoever has `looking` */
 static atomic_flag looking = ATOMIC_FLAG_INIT; /* one thread asks the driver about marks */
-static _Atomic uint64_t finished;	   /* of all work that was begun, at least */
-static _Atomic uint64_t asked;		   /* of that, what the last mark asked for covers */
-static _Atomic uint64_t heavy;		   /* the places that parameters took */
-static _Atomic bool far;		   /* too far ahead, and waiting did not help */
-static uint64_t most = LEAD_MOST;	   /* constant once the queue has started */
+static _Atomic uint64_t finished;	       /* of all work that was begun, at least */
+static _Atomic uint64_t asked;		       /* of that, what the last mark asked for covers */
+static _Atomic uint64_t heavy;		       /* the places that parameters took */
+static _Atomic bool far;		       /* too far ahead, and waiting did not help */
+static uint64_t most = LEAD_MOST;	       /* constant once the queue has started */
 
 /* The driver makes the queues of streams larger or smaller if it is told to. */
 static uint64_t scaled(uint64_t count)
@@ -52,53 +46,13 @@ static uint64_t scaled(uint64_t count)
 bool gs_lead_start(void)
 {
 	most = scaled(LEAD_MOST);
-	gs_fences_init();
-#if CUDA_VERSION >= 12050
-	return gs_driver.cuCtxRecordEvent != NULL;
-#else
-	return false;
-#endif
+	return gs_marks_possible();
 }
 
 void gs_lead_reset(void)
 {
 	atomic_flag_clear(&looking);
 }
-
-/* --- marks --------------------------------------------------------------------------------------------------------- */
-
-void gs_lead_mark(uint64_t covers, uint32_t held)
-{
-	struct mark *mark = &marks[marks_made % MARKS];
-	uint64_t fence;
-
-	if (atomic_load_explicit(&mark->fence, memory_order_acquire) != 0 || gs_fence_all(NULL, &fence) != GS_OK)
-		return;
-	mark->covers = covers - held;
-	atomic_store_explicit(&mark->fence, fence, memory_order_release);
-	marks_made++;
-}
-
-/* A fence that fails tells no more: then the context is broken, and nothing is put off. */
-static void look_at_marks(void)
-{
-	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
-		return;
-	for (;;) {
-		struct mark *mark = &marks[marks_passed % MARKS];
-		uint64_t fence = atomic_load_explicit(&mark->fence, memory_order_acquire);
-
-		if (fence == 0 || gs_fence_poll(NULL, fence) == 0)
-			break;
-		gs_fence_drop(NULL, fence);
-		atomic_store_explicit(&finished, mark->covers, memory_order_relaxed);
-		atomic_store_explicit(&mark->fence, 0, memory_order_release);
-		marks_passed++;
-	}
-	atomic_flag_clear_explicit(&looking, memory_order_release);
-}
-
-/* --- those who put ------------------------------------------------------------------------------------------------- */
 
 /* False: it is not known. */
 static bool lead_of(uint64_t *ret_lead)
@@ -111,6 +65,41 @@ static bool lead_of(uint64_t *ret_lead)
 		    atomic_load_explicit(&finished, memory_order_relaxed);
 	return true;
 }
+
+/* --- marks --------------------------------------------------------------------------------------------------------- */
+
+void gs_lead_mark(uint64_t covers, uint32_t held)
+{
+	unsigned mark = next_made % GS_MARKS;
+
+	if (atomic_load_explicit(&marks[mark].made, memory_order_acquire))
+		return;
+	if (covers - atomic_load_explicit(&finished, memory_order_relaxed) <= most) /* what was put since is not made yet */
+		gs_marks_stock();
+	if (!gs_mark_make(mark))
+		return;
+	marks[mark].covers = covers - held;
+	atomic_store_explicit(&marks[mark].made, true, memory_order_release);
+	next_made++;
+}
+
+static void look_at_marks(void)
+{
+	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
+		return;
+	for (;;) {
+		unsigned mark = next_passed % GS_MARKS;
+
+		if (!atomic_load_explicit(&marks[mark].made, memory_order_acquire) || !gs_mark_passed(mark))
+			break;
+		atomic_store_explicit(&finished, marks[mark].covers, memory_order_relaxed);
+		atomic_store_explicit(&marks[mark].made, false, memory_order_release);
+		next_passed++;
+	}
+	atomic_flag_clear_explicit(&looking, memory_order_release);
+}
+
+/* --- those who put ------------------------------------------------------------------------------------------------- */
 
 static void ask_for_mark(void)
 {
@@ -141,14 +130,12 @@ static bool await_devices(void)
 	return near;
 }
 
-static bool look(void)
+/* Whether there is room now, after a look at the devices. */
+static bool look(uint64_t lead)
 {
-	uint64_t lead;
 	bool near;
 
 	ask_for_mark();
-	if (!lead_of(&lead))
-		return false;
 	if (lead > most / 2)
 		look_at_marks();
 	near = lead_of(&lead) && lead <= most;
@@ -160,15 +147,16 @@ static bool look(void)
 
 bool gs_lead_may_put(size_t bytes)
 {
-	struct gs_counter_block *block = gs_counter_block_own();
-	uint64_t own = atomic_load_explicit(&block->work_begun, memory_order_relaxed);
+	uint64_t lead, begun;
 
-	if (__builtin_expect(bytes >= PIECE_BYTES, 0)) {
+	if (__builtin_expect(bytes >= PIECE_BYTES, 0))
 		atomic_fetch_add_explicit(&heavy, bytes / PIECE_BYTES, memory_order_relaxed);
-		block->looked -= bytes / PIECE_BYTES;
-	}
-	if (own - block->looked < LOOK_EVERY)
-		return !atomic_load_explicit(&far, memory_order_relaxed);
-	block->looked = own;
-	return look();
+	if (!lead_of(&lead))
+		return false;
+	begun = lead + atomic_load_explicit(&finished, memory_order_relaxed);
+	if (__builtin_expect(atomic_load_explicit(&far, memory_order_relaxed), 0))
+		return begun % FAR_EVERY == 0 && look(lead);
+	if (lead <= most && begun - atomic_load_explicit(&asked, memory_order_relaxed) < MARK_EVERY)
+		return true;
+	return look(lead);
 }

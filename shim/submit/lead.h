@@ -6,7 +6,7 @@
  * for it. So work is put off only while all that is queued, and all that no device has finished, fit into one stream. Who is ahead of
  * that waits for a moment, as he would in the driver, and then does his work himself.
  *
- * What was finished is known by marks: fences over all contexts, recorded by the queue's thread every so many pieces of work. */
+ * What was finished is known by marks (shim/submit/mark.h), which the queue's thread makes every so many pieces of work. */
 #ifndef GS_SUBMIT_LEAD_H
 #define GS_SUBMIT_LEAD_H
 

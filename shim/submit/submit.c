@@ -22,6 +22,7 @@
 #include "shim/submit/import.h"
 #include "shim/submit/lead.h"
 #include "shim/submit/make.h"
+#include "shim/submit/mark.h"
 #include "shim/submit/put.h"
 
 #define RING_BYTES (4u << 20)
@@ -358,6 +359,7 @@ bool gs_put_start(void)
 	options.eager = true;
 	options.patience = 0;
 #endif
+	gs_marks_stock();
 	if (gsg_queue_start(&queue, run, NULL, &options) != GS_OK) {
 		gs_submit_stop("no thread could be made");
 		return false;

@@ -1,5 +1,6 @@
 /* Rule: a stream takes so many pieces of work; the call that brings one more waits until there is room. Meanwhile other threads
- * and their streams go on. */
+ * and their streams go on: with launches, records of events, of whole contexts, too, questions and waits; but who creates an event or a
+ * stream, gets memory or touches the full stream waits likewise. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 static CUcontext context;
 static CUstream full;
 static CUfunction delay;
-static _Atomic int let_go, given;
+static _Atomic int let_go, given, created;
 
 static void hold(void *user)
 {
@@ -39,6 +40,17 @@ static void *fill(void *unused)
 	return NULL;
 }
 
+static void *create(void *unused)
+{
+	CUevent event;
+
+	(void)unused;
+	NEED(cuCtxSetCurrent(context));
+	NEED(cuEventCreate(&event, CU_EVENT_DEFAULT));
+	created = 1;
+	return NULL;
+}
+
 /* Returns when nothing more has been given for a while. */
 static void await_full(void)
 {
@@ -54,7 +66,7 @@ int main(void)
 {
 	CUstream other;
 	CUevent event;
-	pthread_t thread;
+	pthread_t thread, creator;
 
 	context = rule_start();
 	delay = rule_kernel("sim_delay");
@@ -75,8 +87,15 @@ int main(void)
 	NEED(cuEventRecord(event, other));
 	NEED(cuEventSynchronize(event));
 	NEED(cuStreamSynchronize(other));
-	WANT(cuStreamQuery(full), CUDA_ERROR_NOT_READY);
+#if CUDA_VERSION >= 12050
+	NEED(cuCtxRecordEvent(context, event));
+	WANT(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+#endif
+	NEED(pthread_create(&creator, NULL, create, NULL));
+	usleep(200000);
+	WANT(created, 0);
 	let_go = 1;
+	NEED(pthread_join(creator, NULL));
 	NEED(pthread_join(thread, NULL));
 	NEED(cuCtxSynchronize());
 	WANT(cuStreamQuery(full), CUDA_SUCCESS);

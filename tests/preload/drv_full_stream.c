@@ -11,7 +11,7 @@
 
 #include "tests/sim/sim.h"
 
-enum { STREAMS = 4, WARM = 300, PIECES = 5000, BYTES = 64 << 10, LARGE_BYTES = 4000, THREADS_MAX = 3 };
+enum { STREAMS = 4, WARM = 300, PIECES = 5000, OTHERS = 640, BYTES = 64 << 10, LARGE_BYTES = 4000, THREADS_MAX = 3 };
 
 static CUcontext context;
 static CUstream held[STREAMS], other;
@@ -169,9 +169,10 @@ int main(int count, char **words)
 	for (int i = 0; i < kind->threads; i++)
 		pthread_create(&threads[i], NULL, fill, NULL);
 	await_full();
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < OTHERS; i++) {
 		launch(other);
-		NEED(cuStreamSynchronize(other));
+		if (i % 16 == 15)
+			NEED(cuStreamSynchronize(other));
 	}
 	atomic_store(&let_go, 1);
 	for (int i = 0; i < kind->threads; i++)

@@ -14,9 +14,9 @@ for settings in submit:thread submit:thread,graph:auto submit:thread,graph:auto,
 	export GPUSHIM_ALLOC_CONF=snapshot:off,submit_deadline_us:0,log:debug,$settings
 	for kind in kernels memsets copies turns streams threads large; do
 		same "$kind, $settings" --policy late "$programs/drv_full_stream" $kind
-		[ $kind = large ] && most=1050 || most=1450 # of them 600 before
+		[ $kind = large ] && least=450 most=1050 || least=700 most=1450
 		count=$(($(put_off)))
-		ok "of these $count pieces were put off, no more than fit" test $count -gt 700 -a $count -lt $most
+		ok "of these $count pieces were put off, no more than fit" test $count -gt $least -a $count -lt $most
 	done
 done
 export GPUSHIM_ALLOC_CONF=snapshot:off,submit_deadline_us:0,log:debug,submit:thread

@@ -10,7 +10,7 @@
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 
-enum { GROUP = 10 };
+enum { GROUP = 10, HOLD_NS = 50000000 };
 
 static struct gsg_queue queue;
 static uint64_t first; /* that is held */
@@ -50,14 +50,18 @@ static void put(unsigned count)
 static void test_pause(void **state)
 {
 	const struct gsg_queue_options options = {
-	    .ring_bytes = 512 << 10, .spin_ns = 20000, .settle = settle, .hold_ns = 1};
+	    .ring_bytes = 512 << 10, .spin_ns = 20000, .settle = settle, .hold_ns = HOLD_NS};
 
 	(void)state;
 	assert_int_equal(gsg_queue_start(&queue, run, NULL, &options), GS_OK);
 	gsg_queue_pause(&queue, true);
 	put(GROUP / 2);
-	usleep(20000);
+	usleep(2 * HOLD_NS / 1000);
 	assert_int_equal(ran, 0);
+	gsg_queue_pause(&queue, false);
+	usleep(HOLD_NS / 5000); /* for as long as it takes to put the next one, on a busy machine */
+	assert_int_equal(ran, 0);
+	gsg_queue_pause(&queue, true);
 	put(GROUP);
 	gsg_queue_flush(&queue);
 	assert_int_equal(ran, GROUP + GROUP / 2);

@@ -154,6 +154,7 @@ CUresult cuEventCreate(CUevent *handle, unsigned flags)
 	struct sim_ctx *ctx;
 
 	SIM_ENTER(cuEventCreate);
+	sim_sched_await_room();
 	SIM_TRY(sim_ctx_current(&ctx));
 	if (!handle || (flags & ~(unsigned)EVENT_FLAGS))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -208,12 +209,14 @@ static CUresult event_destroy(CUevent handle)
 CUresult cuEventDestroy(CUevent handle)
 {
 	SIM_ENTER(cuEventDestroy);
+	sim_sched_await_room();
 	return event_destroy(handle);
 }
 
 CUresult cuEventDestroy_v2(CUevent handle)
 {
 	SIM_ENTER(cuEventDestroy_v2);
+	sim_sched_await_room();
 	return event_destroy(handle);
 }
 

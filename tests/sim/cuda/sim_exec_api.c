@@ -1,5 +1,6 @@
 /* The driver's functions about executable graphs: making, launching, ending them, and changing what they launch. */
 #include "tests/sim/cuda/sim_exec.h"
+#include "tests/sim/cuda/sim_sched.h"
 
 #include <string.h>
 
@@ -50,12 +51,14 @@ static CUresult instantiate_v1(CUgraphExec *ret_exec, CUgraph graph, CUgraphNode
 CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t size)
 {
 	SIM_ENTER(cuGraphInstantiate);
+	sim_sched_await_room();
 	return instantiate_v1(exec, graph, error_node, log, size);
 }
 
 CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t size)
 {
 	SIM_ENTER(cuGraphInstantiate_v2);
+	sim_sched_await_room();
 	return instantiate_v1(exec, graph, error_node, log, size);
 }
 
@@ -64,6 +67,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
 	struct sim_node *node;
 
 	SIM_ENTER(cuGraphInstantiateWithFlags);
+	sim_sched_await_room();
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
 		return CUDA_ERROR_INVALID_VALUE;
 	return instantiate(exec, graph, flags, &node);
@@ -107,6 +111,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle)
 	struct sim_exec *exec;
 
 	SIM_ENTER(cuGraphExecDestroy);
+	sim_sched_await_room();
 	SIM_TRY(sim_capture_unsafe());
 	SIM_TRY(sim_exec_find(handle, &exec));
 	sim_exec_destroy(exec);

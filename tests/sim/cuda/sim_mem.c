@@ -39,6 +39,7 @@ static CUresult device_alloc(CUdeviceptr *ret_pointer, size_t size_bytes, enum s
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t size_bytes)
 {
 	SIM_ENTER(cuMemAlloc_v2);
+	sim_sched_await_room();
 	SIM_TRY(sim_capture_unsafe());
 	return device_alloc(pointer, size_bytes, SIM_RANGE_DEVICE, 0);
 }
@@ -48,6 +49,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *pointer, size_t *pitch, size_t width, s
 	size_t row = (width + PITCH_BYTES - 1) / PITCH_BYTES * PITCH_BYTES;
 
 	SIM_ENTER(cuMemAllocPitch_v2);
+	sim_sched_await_room();
 	SIM_TRY(sim_capture_unsafe());
 	if (!pitch || (element_bytes != 4 && element_bytes != 8 && element_bytes != 16))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -123,6 +125,7 @@ static CUresult host_alloc(void **ret_memory, size_t size_bytes, unsigned flags)
 CUresult cuMemAllocHost_v2(void **memory, size_t size_bytes)
 {
 	SIM_ENTER(cuMemAllocHost_v2);
+	sim_sched_await_room();
 	SIM_TRY(sim_capture_unsafe());
 	return host_alloc(memory, size_bytes, 0);
 }
@@ -130,6 +133,7 @@ CUresult cuMemAllocHost_v2(void **memory, size_t size_bytes)
 CUresult cuMemHostAlloc(void **memory, size_t size_bytes, unsigned flags)
 {
 	SIM_ENTER(cuMemHostAlloc);
+	sim_sched_await_room();
 	SIM_TRY(sim_capture_unsafe());
 	return host_alloc(memory, size_bytes, flags);
 }

@@ -176,12 +176,22 @@ void sim_sched_reach_all(const struct sim_point *points, unsigned count)
 	free(mine);
 }
 
+static unsigned room_waiters; /* threads that wait in sim_sched_make_room */
+
 bool sim_sched_make_room(struct sim_stream *stream)
 {
 	if (in_operation)
 		return false;
+	room_waiters++;
 	sim_sched_reach((struct sim_point){stream, stream->completed + 1});
+	room_waiters--;
 	return true;
+}
+
+void sim_sched_await_room(void)
+{
+	while (room_waiters != 0 && !in_operation)
+		sim_baton_wait_for(1);
 }
 
 void sim_sched_drain(struct sim_ctx *ctx)

@@ -32,6 +32,9 @@ void sim_sched_nudge(struct sim_point point);
 /* Runs the oldest operation of the stream, and what that needs. False inside an operation, which cannot wait. */
 bool sim_sched_make_room(struct sim_stream *stream);
 
+/* Waits while another thread does that: as whoever creates or ends something does on a real driver, asked of a 580. */
+void sim_sched_await_room(void);
+
 /* Reaches the end of every stream of the context, destroyed ones with queued work included. */
 void sim_sched_drain(struct sim_ctx *ctx);
 

@@ -219,12 +219,14 @@ static CUresult stream_create(CUstream *handle, unsigned flags, int priority)
 CUresult cuStreamCreate(CUstream *handle, unsigned flags)
 {
 	SIM_ENTER(cuStreamCreate);
+	sim_sched_await_room();
 	return stream_create(handle, flags, 0);
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
 {
 	SIM_ENTER(cuStreamCreateWithPriority);
+	sim_sched_await_room();
 	return stream_create(handle, flags, priority);
 }
 
@@ -248,12 +250,14 @@ static CUresult stream_destroy(CUstream handle)
 CUresult cuStreamDestroy(CUstream handle)
 {
 	SIM_ENTER(cuStreamDestroy);
+	sim_sched_await_room();
 	return stream_destroy(handle);
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle)
 {
 	SIM_ENTER(cuStreamDestroy_v2);
+	sim_sched_await_room();
 	return stream_destroy(handle);
 }
 
