@@ -1,6 +1,6 @@
 /* Rule: a stream takes so many pieces of work; the call that brings one more waits until there is room. Meanwhile other threads
- * and their streams go on: with launches, records of events, of whole contexts, too, questions and waits; but who creates an event or a
- * stream, gets memory or touches the full stream waits likewise. */
+ * and their streams go on: with launches, records of events, of whole contexts, too, questions and waits. (Who asks the full stream, creates or
+ * ends anything, gets memory, or gives the legacy stream work waits likewise on a driver 580; of that there is no rule.) */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 static CUcontext context;
 static CUstream full;
 static CUfunction delay;
-static _Atomic int let_go, given, created;
+static _Atomic int let_go, given;
 
 static void hold(void *user)
 {
@@ -40,17 +40,6 @@ static void *fill(void *unused)
 	return NULL;
 }
 
-static void *create(void *unused)
-{
-	CUevent event;
-
-	(void)unused;
-	NEED(cuCtxSetCurrent(context));
-	NEED(cuEventCreate(&event, CU_EVENT_DEFAULT));
-	created = 1;
-	return NULL;
-}
-
 /* Returns when nothing more has been given for a while. */
 static void await_full(void)
 {
@@ -65,14 +54,15 @@ static void await_full(void)
 int main(void)
 {
 	CUstream other;
-	CUevent event;
-	pthread_t thread, creator;
+	CUevent event, of_context;
+	pthread_t thread;
 
 	context = rule_start();
 	delay = rule_kernel("sim_delay");
 	NEED(cuStreamCreate(&full, CU_STREAM_NON_BLOCKING));
 	NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	NEED(cuEventCreate(&event, CU_EVENT_DEFAULT));
+	NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	NEED(cuEventCreate(&of_context, CU_EVENT_DISABLE_TIMING));
 	for (int i = 0; i < 200; i++) {
 		launch(full);
 		launch(other);
@@ -85,17 +75,13 @@ int main(void)
 	WANT(cuStreamQuery(other), CUDA_SUCCESS);
 	launch(other);
 	NEED(cuEventRecord(event, other));
-	NEED(cuEventSynchronize(event));
 	NEED(cuStreamSynchronize(other));
+	WANT(cuEventQuery(event), CUDA_SUCCESS);
 #if CUDA_VERSION >= 12050
-	NEED(cuCtxRecordEvent(context, event));
-	WANT(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+	NEED(cuCtxRecordEvent(context, of_context));
+	WANT(cuEventQuery(of_context), CUDA_ERROR_NOT_READY);
 #endif
-	NEED(pthread_create(&creator, NULL, create, NULL));
-	usleep(200000);
-	WANT(created, 0);
 	let_go = 1;
-	NEED(pthread_join(creator, NULL));
 	NEED(pthread_join(thread, NULL));
 	NEED(cuCtxSynchronize());
 	WANT(cuStreamQuery(full), CUDA_SUCCESS);
