@@ -97,6 +97,15 @@ bool gs_counter_work(bool ended, uint64_t *ret_count)
 	return true;
 }
 
+uint64_t gs_counter_pieces(bool ended)
+{
+	uint64_t count = atomic_load_explicit(&gs_counter_unlisted, memory_order_relaxed);
+
+	for (struct gs_counter_block *block = atomic_load(&all_blocks); block != NULL; block = block->next)
+		count += atomic_load_explicit(ended ? &block->work_ended : &block->work_begun, memory_order_acquire);
+	return count;
+}
+
 size_t gs_counter_count(void)
 {
 	return GS_FN_COUNT;

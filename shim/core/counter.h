@@ -112,6 +112,9 @@ void gs_counter_read(size_t index, struct gs_counter *ret_counter);
  * to add them up quickly. */
 bool gs_counter_work(bool ended, uint64_t *ret_count);
 
+/* The same for any number of threads, with calls of functions that are in no row: how much work there is, about. */
+uint64_t gs_counter_pieces(bool ended);
+
 /* Calls of driver functions that are in no row, through their trampolines. */
 extern _Atomic uint64_t gs_counter_unlisted;
 

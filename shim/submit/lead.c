@@ -52,18 +52,17 @@ bool gs_lead_start(void)
 void gs_lead_reset(void)
 {
 	atomic_flag_clear(&looking);
+	gs_marks_reset();
 }
 
-/* False: it is not known. */
-static bool lead_of(uint64_t *ret_lead)
+static uint64_t pieces(bool ended)
 {
-	uint64_t begun;
+	return gs_counter_pieces(ended) + atomic_load_explicit(&heavy, memory_order_relaxed);
+}
 
-	if (!gs_counter_work(false, &begun))
-		return false;
-	*ret_lead = begun + atomic_load_explicit(&heavy, memory_order_relaxed) -
-		    atomic_load_explicit(&finished, memory_order_relaxed);
-	return true;
+static uint64_t lead(void)
+{
+	return pieces(false) - atomic_load_explicit(&finished, memory_order_relaxed);
 }
 
 /* --- marks --------------------------------------------------------------------------------------------------------- */
@@ -72,11 +71,7 @@ void gs_lead_mark(uint64_t covers, uint32_t held)
 {
 	unsigned mark = next_made % GS_MARKS;
 
-	if (atomic_load_explicit(&marks[mark].made, memory_order_acquire))
-		return;
-	if (covers - atomic_load_explicit(&finished, memory_order_relaxed) <= most) /* what was put since is not made yet */
-		gs_marks_stock();
-	if (!gs_mark_make(mark))
+	if (atomic_load_explicit(&marks[mark].made, memory_order_acquire) || !gs_mark_make(mark))
 		return;
 	marks[mark].covers = covers - held;
 	atomic_store_explicit(&marks[mark].made, true, memory_order_release);
@@ -103,11 +98,9 @@ static void look_at_marks(void)
 
 static void ask_for_mark(void)
 {
-	uint64_t last = atomic_load_explicit(&asked, memory_order_relaxed), ended;
+	uint64_t last = atomic_load_explicit(&asked, memory_order_relaxed), ended = pieces(true);
 
-	if (!gs_counter_work(true, &ended))
-		return;
-	ended += atomic_load_explicit(&heavy, memory_order_relaxed);
+	gs_marks_stock();
 	if (ended - last >= most / (LEAD_MOST / MARK_EVERY) && atomic_compare_exchange_strong(&asked, &last, ended))
 		gs_put_mark(ended);
 }
@@ -115,30 +108,28 @@ static void ask_for_mark(void)
 /* Who knows that he will put more says so: what is held for a graph is held on. */
 static bool await_devices(void)
 {
-	uint64_t start_ns = gsb_os_now_ns(), lead;
+	uint64_t start_ns = gsb_os_now_ns();
 	bool near = false;
 
 	gs_put_pause(true);
 	while (!near && gsb_os_now_ns() - start_ns < PATIENCE_NS) {
 		gsb_os_nap();
 		look_at_marks();
-		if (!lead_of(&lead))
-			break;
-		near = lead <= most;
+		near = lead() <= most;
 	}
 	gs_put_pause(false);
 	return near;
 }
 
 /* Whether there is room now, after a look at the devices. */
-static bool look(uint64_t lead)
+static bool look(void)
 {
 	bool near;
 
 	ask_for_mark();
-	if (lead > most / 2)
+	if (lead() > most / 2)
 		look_at_marks();
-	near = lead_of(&lead) && lead <= most;
+	near = lead() <= most;
 	if (!near && !atomic_load_explicit(&far, memory_order_relaxed))
 		near = await_devices();
 	atomic_store_explicit(&far, !near, memory_order_relaxed);
@@ -147,16 +138,15 @@ static bool look(uint64_t lead)
 
 bool gs_lead_may_put(size_t bytes)
 {
-	uint64_t lead, begun;
+	uint64_t begun;
 
 	if (__builtin_expect(bytes >= PIECE_BYTES, 0))
 		atomic_fetch_add_explicit(&heavy, bytes / PIECE_BYTES, memory_order_relaxed);
-	if (!lead_of(&lead))
-		return false;
-	begun = lead + atomic_load_explicit(&finished, memory_order_relaxed);
+	begun = pieces(false);
 	if (__builtin_expect(atomic_load_explicit(&far, memory_order_relaxed), 0))
-		return begun % FAR_EVERY == 0 && look(lead);
-	if (lead <= most && begun - atomic_load_explicit(&asked, memory_order_relaxed) < MARK_EVERY)
+		return begun % FAR_EVERY == 0 && look();
+	if (begun - atomic_load_explicit(&finished, memory_order_relaxed) <= most &&
+	    begun - atomic_load_explicit(&asked, memory_order_relaxed) < MARK_EVERY)
 		return true;
-	return look(lead);
+	return look();
 }

@@ -15,8 +15,12 @@
 /* Whether the driver can do it: from 12.5 on. */
 bool gs_marks_possible(void);
 
-/* Creates the events that are missing; waits where a thread waits for room in a stream. By the queue's thread, or before there is one. */
+/* Creates the events that are missing since contexts have come; by any thread that is not the queue's, without a lock. Waits where a thread
+ * waits for room in a stream. */
 void gs_marks_stock(void);
+
+/* In the child of a fork. */
+void gs_marks_reset(void);
 
 /* False: it was not made, for want of events, or because of a capture. */
 bool gs_mark_make(unsigned mark);

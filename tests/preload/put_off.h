@@ -58,7 +58,8 @@ static void need(CUresult result, const char *what)
 /* Under the lock of the simulated driver. */
 static void watch(const char *function)
 {
-	if (awaited != NULL && atomic_load(&awaited_made) == 0 && strstr(awaited, function) != NULL)
+	if (awaited != NULL && pthread_equal(pthread_self(), main_thread) && atomic_load(&awaited_made) == 0 &&
+	    strstr(awaited, function) != NULL)
 		atomic_store(&awaited_made, made());
 	if (strncmp(function, "cuLaunchKernel", strlen("cuLaunchKernel")) != 0)
 		return;
