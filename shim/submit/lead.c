@@ -31,6 +31,7 @@ static _Atomic uint64_t finished;	       /* of all work that was begun, at least
 static _Atomic uint64_t asked;		       /* of that, what the last mark asked for covers */
 static _Atomic uint64_t heavy;		       /* the places that parameters took */
 static _Atomic bool far;		       /* too far ahead, and waiting did not help */
+static _Atomic uint64_t far_looked;	       /* work that was begun when that was looked at last */
 static uint64_t most = LEAD_MOST;	       /* constant once the queue has started */
 
 /* The driver makes the queues of streams larger or smaller if it is told to. */
@@ -143,8 +144,12 @@ bool gs_lead_may_put(size_t bytes)
 	if (__builtin_expect(bytes >= PIECE_BYTES, 0))
 		atomic_fetch_add_explicit(&heavy, bytes / PIECE_BYTES, memory_order_relaxed);
 	begun = pieces(false);
-	if (__builtin_expect(atomic_load_explicit(&far, memory_order_relaxed), 0))
-		return begun % FAR_EVERY == 0 && look();
+	if (__builtin_expect(atomic_load_explicit(&far, memory_order_relaxed), 0)) {
+		if (begun - atomic_load_explicit(&far_looked, memory_order_relaxed) < FAR_EVERY)
+			return false;
+		atomic_store_explicit(&far_looked, begun, memory_order_relaxed);
+		return look();
+	}
 	if (begun - atomic_load_explicit(&finished, memory_order_relaxed) <= most &&
 	    begun - atomic_load_explicit(&asked, memory_order_relaxed) < MARK_EVERY)
 		return true;
