@@ -19,6 +19,7 @@
 
 struct gs_launch_log;
 struct gs_known_table;
+struct gs_stack_thread;
 
 struct gs_counter_block {
 	struct {
@@ -30,6 +31,7 @@ struct gs_counter_block {
 	_Atomic uint64_t work_ended;
 	_Atomic uint32_t owner;        /* thread id; 0 = free for a new thread */
 	_Atomic(struct gs_launch_log *) launches; /* of its owner (shim/watch/launch.h); NULL until the first one */
+	_Atomic(struct gs_stack_thread *) stacks; /* of its owner (shim/stack/stack.c); NULL until the first capture */
 	struct gs_known_table *known;  /* of its owner (shim/submit/known.h); NULL until the first one */
 	struct gs_route *routes;       /* of its owner (shim/wrap/quick.c); NULL until some owner learns one */
 	void *waited;                  /* shim/watch/wait.c: where its owner waited last by name */

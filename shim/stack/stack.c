@@ -1,26 +1,22 @@
 /* See stack.h. A capture is: Python frames (python.h), then, where asked for and not remembered, the native frames
  * inside of the innermost Python frame (native.h), each interned below its caller (intern.h).
  *
- * Each thread has a record with its last capture and its counters. Records are never given back, because the counters
- * count on; the record of a thread that is gone serves the next one. */
+ * Each thread has a record with its last capture and its counters. It is part of its counters' block (shim/core/counter.h) and goes
+ * with it to a later thread. */
 #include "shim/stack/stack.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "shim/base/err.h"
 #include "shim/base/hot.h"
 #include "shim/base/os.h"
+#include "shim/core/counter.h"
 #include "shim/stack/intern.h"
 #include "shim/stack/native.h"
 #include "shim/stack/python.h"
 #include "shim/stack/table.h"
-
-/* How many records are looked at for a dead owner before a new one is made. */
-#define REUSE_PROBES 16u
 
 /* Where native frames lead that were seen before: a mixture of all their addresses, of the stack that they are below, and of
  * the generation of modules, in place of these. Each has two places, the newer one the first. */
@@ -31,9 +27,8 @@ struct native_found {
 	uint32_t node;
 };
 
-struct thread {
-	struct thread *next; /* fixed once published */
-	_Atomic uint32_t tid;
+struct gs_stack_thread {
+	uint32_t serial;   /* of the owner, or of the last one */
 	_Atomic bool busy; /* a capture is running: a signal handler that comes back in is turned away */
 
 	/* Written by the owner only, read by anybody. */
@@ -57,10 +52,6 @@ struct site {
 GSB_HOT static unsigned stack_flags; /* fixed at init */
 GSB_HOT static const struct gs_stack_origin *stack_origin; /* the same; NULL = none */
 
-static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
-static _Atomic(struct thread *) threads; /* adding is under the STACK lock */
-static struct thread *reuse_next;	 /* guarded by the STACK lock */
-
 static struct gs_table sites = GS_TABLE_INIT(struct site, 1u << 18);
 
 void gs_stack_init(unsigned flags)
@@ -75,47 +66,29 @@ void gs_stack_origin_set(const struct gs_stack_origin *origin)
 
 /* --- threads --- */
 
-static bool thread_dead(uint32_t tid)
+/* One that another thread has left: that may have died in the middle of a capture, and its stack may be gone. */
+static void thread_take_over(struct gs_stack_thread *thread)
 {
-	return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+	atomic_store_explicit(&thread->busy, false, memory_order_relaxed);
+	thread->unwind.low = thread->unwind.high = 0;
+	thread->serial = gs_thread_serial();
 }
 
-/* A record whose owner had our number, or has gone. */
-static struct thread *thread_reuse(uint32_t tid)
+/* The calling thread's; NULL: there are no pages for it. */
+static struct gs_stack_thread *thread_own(void)
 {
-	struct thread *first = atomic_load_explicit(&threads, memory_order_relaxed);
-	struct thread *thread = reuse_next != NULL ? reuse_next : first, *begin = thread;
+	struct gs_counter_block *block = gs_counter_block_own();
+	struct gs_stack_thread *thread;
 
-	for (unsigned probe = 0; thread != NULL && probe < REUSE_PROBES; probe++) {
-		uint32_t owner = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-
-		if (owner == tid || thread_dead(owner))
-			return thread;
-		reuse_next = thread->next;
-		thread = reuse_next != NULL ? reuse_next : first;
-		if (thread == begin)
-			break;
+	if (gs_thread.counters == NULL)
+		return NULL; /* it counts in the last resort, which several threads share */
+	thread = atomic_load_explicit(&block->stacks, memory_order_relaxed);
+	if (__builtin_expect(thread == NULL, 0)) {
+		thread = gsb_os_pages_map(sizeof(*thread));
+		atomic_store_explicit(&block->stacks, thread, memory_order_release);
 	}
-	return NULL;
-}
-
-static struct thread *thread_take(void)
-{
-	uint32_t tid = gsb_os_tid();
-	struct thread *thread;
-
-	gs_table_lock();
-	thread = thread_reuse(tid);
-	if (thread == NULL && (thread = gsb_os_pages_map(sizeof(*thread))) != NULL) {
-		thread->next = atomic_load_explicit(&threads, memory_order_relaxed);
-		atomic_store_explicit(&threads, thread, memory_order_release);
-	}
-	if (thread != NULL) {
-		atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
-		/* Takes over what the last owner wrote before it let go; it may have died in the middle. */
-		atomic_exchange_explicit(&thread->busy, false, memory_order_acquire);
-	}
-	gs_table_unlock();
+	if (thread != NULL && __builtin_expect(thread->serial != gs_thread_serial(), 0))
+		thread_take_over(thread);
 	return thread;
 }
 
@@ -150,7 +123,7 @@ static uint64_t native_key(uint32_t base, uint32_t generation, const uint64_t *f
 }
 
 /* Interned from the outermost one on, below base. */
-static uint32_t native_intern(struct thread *thread, uint32_t base, const uint64_t *frames, size_t count, bool *ret_cut)
+static uint32_t native_intern(struct gs_stack_thread *thread, uint32_t base, const uint64_t *frames, size_t count, bool *ret_cut)
 {
 	uint32_t node = base;
 
@@ -166,7 +139,7 @@ static uint32_t native_intern(struct thread *thread, uint32_t base, const uint64
 }
 
 /* Where the frames lead. */
-static uint32_t native_find(struct thread *thread, uint32_t base, const uint64_t *frames, size_t count, bool *ret_cut)
+static uint32_t native_find(struct gs_stack_thread *thread, uint32_t base, const uint64_t *frames, size_t count, bool *ret_cut)
 {
 	uint64_t key = native_key(base, thread->unwind.generation, frames, count);
 	struct native_found *first = &thread->native[key % NATIVE_FOUND_COUNT];
@@ -183,7 +156,7 @@ static uint32_t native_find(struct thread *thread, uint32_t base, const uint64_t
 	return first->node;
 }
 
-static uint32_t native_capture(struct thread *thread, const struct gs_python_layout *layout, uint32_t base,
+static uint32_t native_capture(struct gs_stack_thread *thread, const struct gs_python_layout *layout, uint32_t base,
 			       bool *ret_cut)
 {
 	uint64_t frames[GS_NATIVE_FRAMES_MAX];
@@ -214,7 +187,7 @@ static bool site_same(const void *item, const void *key)
 	return site->base == wanted->base && site->call_site == wanted->call_site;
 }
 
-static uint32_t native_once(struct thread *thread, const struct gs_python_layout *layout, uint32_t base,
+static uint32_t native_once(struct gs_stack_thread *thread, const struct gs_python_layout *layout, uint32_t base,
 			    const void *call_site, bool *ret_cut)
 {
 	struct site site = {.base = base, .call_site = (uint64_t)(uintptr_t)call_site};
@@ -230,7 +203,7 @@ static uint32_t native_once(struct thread *thread, const struct gs_python_layout
 
 /* --- capturing --- */
 
-static uint32_t capture(struct thread *thread, const void *call_site)
+static uint32_t capture(struct gs_stack_thread *thread, const void *call_site)
 {
 	const struct gs_python_layout *layout = NULL;
 	uint64_t attempt = count_up(&thread->captures);
@@ -261,18 +234,14 @@ static uint32_t capture(struct thread *thread, const void *call_site)
 
 uint32_t gs_stack_capture(const void *call_site)
 {
-	struct thread *thread = self;
+	struct gs_stack_thread *thread;
 	int saved_errno = errno;
 	uint32_t stack;
 
 	if (stack_flags == GS_STACK_OFF)
 		return 0;
-	if (thread == NULL) {
-		thread = self = thread_take();
-		if (thread == NULL)
-			return 0;
-	}
-	if (atomic_load_explicit(&thread->busy, memory_order_relaxed))
+	thread = thread_own();
+	if (thread == NULL || atomic_load_explicit(&thread->busy, memory_order_relaxed))
 		return 0;
 	atomic_store_explicit(&thread->busy, true, memory_order_relaxed);
 	stack = capture(thread, call_site);
@@ -287,8 +256,11 @@ void gs_stack_counters_read(struct gs_stack_counters *ret_counters)
 {
 	struct gs_stack_counters counters = {.python = gs_python_name(), .native = gs_native_name()};
 
-	for (const struct thread *thread = atomic_load_explicit(&threads, memory_order_acquire); thread != NULL;
-	     thread = thread->next) {
+	for (const struct gs_counter_block *block = gs_counter_blocks(); block != NULL; block = block->next) {
+		const struct gs_stack_thread *thread = atomic_load_explicit(&block->stacks, memory_order_acquire);
+
+		if (thread == NULL)
+			continue;
 		counters.captures += atomic_load_explicit(&thread->captures, memory_order_relaxed);
 		counters.native_walks += atomic_load_explicit(&thread->native_walks, memory_order_relaxed);
 		counters.cut += atomic_load_explicit(&thread->cut, memory_order_relaxed);
@@ -299,6 +271,4 @@ void gs_stack_counters_read(struct gs_stack_counters *ret_counters)
 void gs_stack_reset_locks(void)
 {
 	gs_table_reset_locks();
-	if (self != NULL)
-		atomic_store_explicit(&self->tid, gsb_os_tid(), memory_order_relaxed);
 }

@@ -10,6 +10,7 @@
 #include "shim/base/elf.h"
 #include "shim/base/fault.h"
 #include "shim/base/os.h"
+#include "shim/core/counter.h"
 #include "shim/stack/stack.h"
 #include "shim/stack/unwind.h"
 #include "shim/torch/forward.h"
@@ -21,6 +22,8 @@
 
 PROBE_EXPORT int probe_init(unsigned flags)
 {
+	if (gs_counter_blocks() == NULL)
+		gs_counter_init();
 	gs_stack_init(flags);
 	return pthread_atfork(NULL, NULL, gs_stack_reset_locks);
 }
