@@ -230,6 +230,18 @@ void gsa_device_idle(struct gsa *allocator, uint64_t before)
 	gsa_fences_drain(allocator);
 }
 
+uint64_t gsa_stream_serial(struct gsa *allocator, uint64_t stream_id)
+{
+	const struct gsa_tag *tag;
+	uint64_t serial;
+
+	gsa_acquire(allocator);
+	tag = gsa_tag_find(allocator, stream_id);
+	serial = tag != NULL && (tag->oldest != NULL || tag->fences != NULL) ? allocator->free_serial : 0;
+	gsb_lock_release(&allocator->lock);
+	return serial;
+}
+
 void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before)
 {
 	struct gsa_tag *tag;

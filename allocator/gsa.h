@@ -150,9 +150,10 @@ void gsa_share_sweep(struct gsa *allocator);
 void gsa_stream_ending(struct gsa *allocator, const struct gsa_stream *stream);
 
 /* The host has waited for the whole device: everything freed before this call is idle. `before` comes from
- * gsa_free_serial, taken before the wait began. Likewise for one stream. */
+ * gsa_free_serial, taken before the wait began. Likewise for one stream; 0: nothing that was freed on it waits. */
 uint64_t gsa_free_serial(struct gsa *allocator);
 void gsa_device_idle(struct gsa *allocator, uint64_t before);
+uint64_t gsa_stream_serial(struct gsa *allocator, uint64_t stream_id);
 void gsa_stream_idle(struct gsa *allocator, uint64_t stream_id, uint64_t before);
 
 /* The context and all work in it are gone: its live legacy blocks are freed and idle. Stream-ordered ones belong to

@@ -227,15 +227,11 @@ void gs_launch_submitted(const struct gs_call *call, CUstream handle, CUresult r
 		submitted_unnoted(call, &stream, gs_ticks());
 }
 
-void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t before)
+void gs_launch_stream_done(const struct gs_work_stream *stream, uint64_t before)
 {
-	struct gs_work_stream stream;
-
-	if (!gs_launch_stream(call, handle, &stream))
-		return;
-	gs_proven_stream(stream.id, before);
-	if (gs_hazards && !stream.captured)
-		gs_causal_stream_done(&stream, before);
+	gs_proven_stream(stream->id, before);
+	if (gs_hazards && !stream->captured)
+		gs_causal_stream_done(stream, before);
 }
 
 void gs_launch_copied(const struct gs_call *call)

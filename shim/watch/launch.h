@@ -76,7 +76,7 @@ void gs_launch_submitted(const struct gs_call *call, CUstream stream, CUresult r
 bool gs_launch_stream(const struct gs_call *call, CUstream handle, struct gs_work_stream *ret_stream);
 
 /* The stream was waited for, or found idle; before: taken before that. */
-void gs_launch_stream_done(const struct gs_call *call, CUstream handle, uint64_t before);
+void gs_launch_stream_done(const struct gs_work_stream *stream, uint64_t before);
 
 /* A copy to the host on the default stream returned, which it does when it is done. */
 void gs_launch_copied(const struct gs_call *call);

@@ -142,7 +142,7 @@ static struct stream *stream_record(uint64_t id, bool make)
 
 		if (stream->id == id)
 			return stream;
-		if (stream->id == 0 || (oldest->id != 0 && stream->before < oldest->before))
+		if (oldest->id != 0 && (stream->id == 0 || stream->before < oldest->before))
 			oldest = stream;
 	}
 	if (!make)
@@ -166,7 +166,7 @@ static void stream_prove(uint64_t id, uint64_t before)
 	if (before <= stream->before)
 		return;
 	stream->before = before;
-	for (unsigned i = 0; i < WAITS; i++) {
+	for (unsigned i = 0; i < WAITS && i < stream->next_wait; i++) {
 		struct wait wait = stream->waits[i];
 
 		if (wait.when == 0 || wait.when >= before)

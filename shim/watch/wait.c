@@ -28,7 +28,7 @@ struct row_key {
 	uint8_t way, memory;
 };
 
-struct row {
+struct gs_wait_row {
 	struct row_key key; /* comes first: rows are looked for by it */
 	uint32_t name;
 	uint32_t owner; /* of the sums: the thread that came here first */
@@ -41,7 +41,7 @@ struct row {
 
 _Atomic uint64_t gs_wait_launches;
 
-static struct gs_table rows = GS_TABLE_INIT(struct row, ROW_LIMIT);
+static struct gs_table rows = GS_TABLE_INIT(struct gs_wait_row, ROW_LIMIT);
 
 /* --- rows --- */
 
@@ -54,7 +54,7 @@ static bool row_same(const void *item, const void *key)
 
 static bool row_make(const struct row_key *key, uint32_t hash, uint32_t *ret_number)
 {
-	struct row row = {
+	struct gs_wait_row row = {
 		.key = *key,
 		.name = gs_string_intern(gs_fn_info[key->fn].symbol),
 		.owner = gs_thread_serial(),
@@ -64,7 +64,7 @@ static bool row_make(const struct row_key *key, uint32_t hash, uint32_t *ret_num
 }
 
 /* newest: where the thread waited last; NULL: nowhere. */
-static struct row *row_of(struct row *newest, enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack)
+static struct gs_wait_row *row_of(struct gs_wait_row *newest, enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack)
 {
 	const struct row_key key = {.stack = stack, .fn = (uint16_t)fn, .way = what->way, .memory = what->memory};
 	uint32_t hash, number;
@@ -74,10 +74,10 @@ static struct row *row_of(struct row *newest, enum gs_fn fn, const struct gs_wai
 	hash = gs_hash(stack, (uint64_t)fn << 16 | (uint64_t)what->way << 8 | what->memory);
 	if (!gs_table_find(&rows, hash, row_same, &key, &number) && !row_make(&key, hash, &number))
 		return NULL;
-	return (struct row *)gs_table_at(&rows, number);
+	return (struct gs_wait_row *)gs_table_at(&rows, number);
 }
 
-static uint64_t calls_of(const struct row *row)
+static uint64_t calls_of(const struct gs_wait_row *row)
 {
 	return gs_sum_read(&row->calls[0]) + gs_sum_read(&row->calls[1]);
 }
@@ -89,7 +89,7 @@ static uint64_t beyond(uint64_t calls, uint64_t first)
 }
 
 /* An octave begins with the first call that finds twice the launches of the one before. */
-static void row_add_octave(struct row *row, uint64_t launches, uint64_t calls)
+static void row_add_octave(struct gs_wait_row *row, uint64_t launches, uint64_t calls)
 {
 	uint64_t octave = atomic_load_explicit(&row->octave, memory_order_relaxed);
 	uint64_t first = atomic_load_explicit(&row->octave_first, memory_order_relaxed);
@@ -103,7 +103,7 @@ static void row_add_octave(struct row *row, uint64_t launches, uint64_t calls)
 
 /* Whether the place is part of what the program does again and again shows by the launches in between: the thread's own, or
  * all threads' where it launches nothing itself. */
-static void row_add_launches(struct row *row)
+static void row_add_launches(struct gs_wait_row *row)
 {
 	uint64_t of_thread = gs_thread.launches;
 	uint64_t all = atomic_load_explicit(&gs_wait_launches, memory_order_relaxed) + of_thread % GS_WAIT_LAUNCHES_APART;
@@ -120,16 +120,22 @@ static void row_add_launches(struct row *row)
 		row_add_octave(row, all, calls);
 }
 
-static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint32_t stack, uint64_t ticks)
+/* Of the call's place, which it comes to now; NULL: there is no room. */
+static struct gs_wait_row *row_come(enum gs_fn fn, const struct gs_wait_call *what)
 {
-	struct row *newest = gs_counter_block_own()->waited, *row = row_of(newest, fn, what, stack);
+	struct gs_wait_row *newest = gs_counter_block_own()->waited, *row = row_of(newest, fn, what, what->stack);
+
+	if (row == NULL && what->stack != 0)
+		row = row_of(newest, fn, what, 0);
+	if (row != NULL)
+		row_add_launches(row);
+	return row;
+}
+
+static void row_add(struct gs_wait_row *row, const struct gs_wait_call *what, uint64_t ticks)
+{
 	uint64_t longest;
 
-	if (row == NULL && stack != 0)
-		row = row_of(newest, fn, what, 0);
-	if (row == NULL)
-		return NULL;
-	row_add_launches(row);
 	gs_sum_add(&row->calls[what->clear], row->owner, 1);
 	gs_sum_add(&row->ticks[what->clear], row->owner, ticks);
 	if (what->size_bytes != 0)
@@ -139,11 +145,10 @@ static struct row *row_add(enum gs_fn fn, const struct gs_wait_call *what, uint3
 	       !atomic_compare_exchange_weak_explicit(&row->longest_ticks, &longest, ticks, memory_order_relaxed,
 						      memory_order_relaxed))
 		;
-	return row;
 }
 
 /* The host has waited for something in the context, until then. */
-static void row_waited(struct row *row, uint32_t context, uint64_t end_ticks)
+static void row_waited(struct gs_wait_row *row, uint32_t context, uint64_t end_ticks)
 {
 	if (context == 0 || gs_proven_context_pending(context))
 		return;
@@ -152,7 +157,7 @@ static void row_waited(struct row *row, uint32_t context, uint64_t end_ticks)
 }
 
 /* In this octave and the one before. */
-static uint64_t late_of(const struct row *row, uint64_t calls)
+static uint64_t late_of(const struct gs_wait_row *row, uint64_t calls)
 {
 	uint64_t first = atomic_load_explicit(&row->octave_first, memory_order_relaxed);
 	uint64_t late = atomic_load_explicit(&row->octave_before, memory_order_relaxed) + beyond(calls, first);
@@ -169,7 +174,7 @@ size_t gs_wait_count(void)
 
 void gs_wait_read(size_t index, struct gs_wait *ret_wait)
 {
-	const struct row *row = gs_table_at(&rows, (uint32_t)index);
+	const struct gs_wait_row *row = gs_table_at(&rows, (uint32_t)index);
 	uint64_t calls[2], ticks[2], size_bytes[2];
 
 	for (unsigned clear = 0; clear < 2; clear++) {
@@ -290,7 +295,10 @@ static void stack_take(struct gs_call *call)
 
 void gs_wait_expect(struct gs_call *call)
 {
-	stack_take(call);
+	call->wait.stack = gs_note_stack(call);
+	call->wait.stacked = true;
+	call->wait.row = row_come(call->fn, &call->wait);
+	call->start_ticks = gs_ticks();
 }
 
 void gs_wait_for_context(struct gs_call *call, uint32_t context)
@@ -310,20 +318,19 @@ void gs_wait_for_event(struct gs_call *call, CUevent event)
 	call->wait.waits = call->wait.context != 0;
 }
 
-void gs_wait_for_stream(struct gs_call *call, CUstream handle)
+void gs_wait_for_stream(struct gs_call *call, const struct gs_work_stream *stream)
 {
-	struct gs_work_stream stream;
-
-	if (call->start_ticks == 0 || !gs_launch_stream(call, handle, &stream))
+	if (call->start_ticks == 0)
 		return;
-	call->wait.context = stream.context;
-	call->wait.waits = stream.context != 0;
-	call->wait.clear = !gs_proven_stream_pending(&stream);
+	call->wait.context = stream->context;
+	call->wait.waits = stream->context != 0;
+	call->wait.clear = !gs_proven_stream_pending(stream);
 }
 
 void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy, CUstream stream)
 {
 	unsigned to_memory = GS_HOST_MEMORY_NONE, from_memory = GS_HOST_MEMORY_NONE;
+	struct gs_work_stream work;
 	bool to_device, from_device;
 
 	if (copy->size_bytes == 0)
@@ -335,7 +342,8 @@ void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy, CUstream s
 				   : (from_device ? GS_COPY_TO_HOST : GS_COPY_ON_HOST);
 	call->wait.memory = (uint8_t)(!to_device ? to_memory : !from_device ? from_memory : GS_HOST_MEMORY_NONE);
 	if (gs_fn_info[call->fn].call_class == GS_CLASS_COPY || call->wait.memory == GS_HOST_MEMORY_PAGEABLE) {
-		gs_wait_for_stream(call, stream);
+		if (gs_launch_stream(call, stream, &work))
+			gs_wait_for_stream(call, &work);
 		stack_take(call);
 	} else {
 		call->start_ticks = gs_ticks();
@@ -371,25 +379,29 @@ static void figures_add(enum gs_call_class call_class, const struct gs_wait_call
 
 void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks)
 {
-	struct row *row;
+	enum gs_call_class call_class = gs_fn_info[call->fn].call_class;
+	struct gs_wait_row *row = call->wait.row;
 
 	if (!call->wait.stacked && ticks >= GS_WAIT_SHORT_TICKS && !call->wait.cached)
 		call->wait.stack = gs_note_stack(call);
-	row = row_add(call->fn, &call->wait, call->wait.stack, ticks);
-	if (gs_fn_info[call->fn].call_class == GS_CLASS_SYNC)
+	if (row == NULL)
+		row = row_come(call->fn, &call->wait);
+	if (call_class == GS_CLASS_SYNC)
 		gs_counter_block_own()->waited = row;
+	if (row != NULL)
+		row_add(row, &call->wait, ticks);
 	if (row != NULL && call->wait.waits && !call->wait.clear && result == CUDA_SUCCESS) {
 		row_waited(row, call->wait.context, call->start_ticks + ticks);
 		if (call->wait.followed)
 			gs_sum_add(&row->followed, row->owner, 1);
 	}
-	figures_add(gs_fn_info[call->fn].call_class, &call->wait, ticks);
+	figures_add(call_class, &call->wait, ticks);
 }
 
 void gs_wait_timed(void)
 {
 	struct gs_counter_block *block = gs_counter_block_own();
-	struct row *row = block->waited;
+	struct gs_wait_row *row = block->waited;
 
 	if (row == NULL)
 		return;
@@ -401,6 +413,7 @@ void gs_wait_polled(struct gs_call *call, bool done)
 {
 	uint64_t now = gs_ticks();
 	struct gs_polls *polls = &gs_thread.polls;
+	struct gs_wait_row *row;
 
 	if (polls->count == 0 || now - polls->last_ticks > POLL_GAP_TICKS) {
 		polls->count = 0;
@@ -412,7 +425,10 @@ void gs_wait_polled(struct gs_call *call, bool done)
 		return;
 	if (polls->count >= POLL_LEAST) {
 		call->wait = (struct gs_wait_call){0};
-		row_add(call->fn, &call->wait, gs_note_stack(call), now - polls->first_ticks);
+		call->wait.stack = gs_note_stack(call);
+		row = row_come(call->fn, &call->wait);
+		if (row != NULL)
+			row_add(row, &call->wait, now - polls->first_ticks);
 		figures_add(GS_CLASS_POLL, &call->wait, now - polls->first_ticks);
 	}
 	polls->count = 0;

@@ -37,7 +37,9 @@ enum gs_host_memory {
 };
 
 /* What is known of a call before it is made. */
+struct gs_wait_row;
 struct gs_wait_call {
+	struct gs_wait_row *row; /* of the place, found before the call; NULL: not yet */
 	uint64_t size_bytes;
 	uint32_t stack;
 	uint32_t context; /* that it waits for, or in; gs_work_context; 0 = unknown */
@@ -51,6 +53,7 @@ struct gs_wait_call {
 };
 
 struct gs_call;
+struct gs_work_stream;
 
 /* Before a call that waits by name, before a copy, and after any call that is timed. */
 void gs_wait_expect(struct gs_call *call);
@@ -58,7 +61,7 @@ void gs_wait_copies(struct gs_call *call, const struct gs_copy *copy, CUstream s
 void gs_wait_ended(struct gs_call *call, CUresult result, uint64_t ticks);
 
 /* What it is about to wait for. context: gs_work_context. */
-void gs_wait_for_stream(struct gs_call *call, CUstream stream);
+void gs_wait_for_stream(struct gs_call *call, const struct gs_work_stream *stream);
 void gs_wait_for_event(struct gs_call *call, CUevent event);
 void gs_wait_for_context(struct gs_call *call, uint32_t context);
 

@@ -179,13 +179,14 @@ CUresult gs_on_cuGraphLaunch(struct gs_call *call, PFN_cuGraphLaunch_v10000 real
 CUresult gs_on_cuStreamQuery(struct gs_call *call, PFN_cuStreamQuery_v2000 real, CUstream hStream)
 {
 	uint64_t before = gs_call_moment(call);
+	struct gs_work_stream work;
 	struct gsa_stream stream;
 	CUresult result = real(hStream);
 
 	if (result == CUDA_SUCCESS && gs_fence_commands() && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream))
 		result = gs_fence_command_query(&stream);
-	if (result == CUDA_SUCCESS)
-		gs_launch_stream_done(call, hStream, before);
+	if (result == CUDA_SUCCESS && gs_launch_stream(call, hStream, &work))
+		gs_launch_stream_done(&work, before);
 	return result;
 }
 

@@ -62,24 +62,29 @@ CUresult gs_on_cuStreamDestroy_v2(struct gs_call *call, PFN_cuStreamDestroy_v400
 	return real(hStream);
 }
 
+/* The device has work to do until the driver returns, and none from then until the program gives it more: what can be found out
+ * before is. */
 CUresult gs_on_cuStreamSynchronize(struct gs_call *call, PFN_cuStreamSynchronize_v2000 real, CUstream hStream)
 {
+	struct gs_work_stream work;
 	struct gsa_stream stream;
 	struct gs_device *device = gs_device_current(NULL);
 	bool known = device != NULL && gs_stream_resolve(hStream, gs_fn_info[call->fn].per_thread, &stream);
-	uint64_t before = known ? gsa_free_serial(device->allocator) : 0;
-	uint64_t moment = gs_call_moment(call);
+	uint64_t freed_before = known ? gsa_stream_serial(device->allocator, stream.id) : 0;
+	uint64_t before = gs_call_moment(call);
+	bool watched = gs_launch_stream(call, hStream, &work);
 	CUresult result;
 
-	gs_wait_for_stream(call, hStream);
+	if (watched)
+		gs_wait_for_stream(call, &work);
 	gs_submit_flush(); /* what was put off until `before` */
 	result = real(hStream);
 	if (result == CUDA_SUCCESS && known && gs_fence_commands())
 		result = gs_fence_command_wait(&stream);
-	if (result == CUDA_SUCCESS && known)
-		gsa_stream_idle(device->allocator, stream.id, before);
-	if (result == CUDA_SUCCESS)
-		gs_launch_stream_done(call, hStream, moment);
+	if (result == CUDA_SUCCESS && freed_before != 0)
+		gsa_stream_idle(device->allocator, stream.id, freed_before);
+	if (result == CUDA_SUCCESS && watched)
+		gs_launch_stream_done(&work, before);
 	return result;
 }
 
