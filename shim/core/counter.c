@@ -6,6 +6,7 @@
 #include "shim/base/assert.h"
 #include "shim/base/fault.h"
 #include "shim/base/os.h"
+#include "shim/watch/proven.h"
 
 _Atomic uint64_t gs_counter_unlisted;
 
@@ -20,6 +21,7 @@ static pthread_key_t thread_end;
 
 static void thread_ended(void *block)
 {
+	gs_proven_thread_ends(gs_thread.serial);
 	gs_thread.counters = NULL;
 	gs_thread.routes = NULL;
 	atomic_store_explicit(&((struct gs_counter_block *)block)->owner, 0, memory_order_release);

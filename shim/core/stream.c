@@ -99,6 +99,11 @@ bool gs_stream_takes_part(const struct gsa_stream *stream)
 	       (flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
+bool gs_stream_is_of_thread(uint64_t id, uint32_t serial)
+{
+	return serial != 0 && (id & DEFAULT_STREAM_ID) != 0 && (uint32_t)id == serial;
+}
+
 void gs_stream_ends(void)
 {
 	atomic_fetch_add(&stream_ends, 1);

@@ -23,6 +23,9 @@ bool gs_stream_resolve_in(const struct gs_context *context, CUstream handle, boo
  * legacy stream if it is a blocking one. Asks the driver. */
 bool gs_stream_takes_part(const struct gsa_stream *stream);
 
+/* Whether the id is that of a thread's own default stream, by gs_thread_serial. */
+bool gs_stream_is_of_thread(uint64_t id, uint32_t serial);
+
 /* A stream of the program ends: before the driver is asked to, and after, when its handle may already be another's.
  * Likewise before a context ends; that it has ended is told by gs_context_changes. */
 void gs_stream_ends(void);

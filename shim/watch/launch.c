@@ -64,7 +64,8 @@ struct gs_launch_log {
 	struct site *newest_site; /* NULL: none yet */
 	uint64_t newest_key;	  /* of the launch before, and waits of the thread by then */
 	uint64_t newest_waits;
-	uint32_t thread; /* whose streams are known */
+	uint32_t thread;	  /* its owner, by kernel thread id, */
+	uint32_t serial;	  /* and by gs_thread_serial: whose streams are known */
 	uint16_t site_count;
 	struct known_stream streams[STREAMS];
 	struct gs_finder finder;
@@ -124,6 +125,7 @@ static struct gs_launch_log *log_take(struct gs_launch_log *log)
 	}
 	memset(log->streams, 0, sizeof(log->streams));
 	log->thread = gs_thread_id();
+	log->serial = gs_thread_serial();
 	return log;
 }
 
@@ -132,7 +134,7 @@ static inline struct gs_launch_log *log_of_thread(void)
 {
 	struct gs_launch_log *log = gs_thread.counters != NULL ? gs_thread.counters->launches : NULL;
 
-	if (__builtin_expect(log == NULL || log->thread != gs_thread_id(), 0))
+	if (__builtin_expect(log == NULL || log->serial != gs_thread_serial(), 0))
 		return log_capacity != 0 ? log_take(log) : NULL;
 	return log;
 }

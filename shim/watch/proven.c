@@ -1,6 +1,9 @@
 /* See proven.h. Three small tables of fixed size. A stream or an event that finds no room takes the place of another,
  * whose knowledge is forgotten. What pending work is judged by can be read without the lock: a reader may see a stream that
- * takes the place of another half and half, and then hold it for busier than it is. */
+ * takes the place of another half and half, and then hold it for busier than it is.
+ *
+ * Streams that may have work are listed. One that has ended and is done goes off the list, so that a program may make and end
+ * as many as it likes; what is known of it stays until its place is taken. */
 #include "shim/watch/proven.h"
 
 #include <string.h>
@@ -30,6 +33,7 @@ struct stream {
 	_Atomic uint64_t before;
 	_Atomic uint32_t context; /* 0 = unknown */
 	_Atomic bool blocking, legacy;
+	bool listed, ended;
 	struct wait waits[WAITS];
 	unsigned next_wait;
 };
@@ -50,8 +54,11 @@ static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 
 /* Guarded by lock. */
 static struct stream streams[STREAMS];
-static _Atomic uint16_t used[STREAMS]; /* places of streams that are not free, in the order of their coming */
-static _Atomic unsigned used_count;
+static _Atomic uint16_t list[STREAMS]; /* places of streams */
+static _Atomic unsigned list_count;
+static unsigned list_due;	  /* with so many it is looked for streams that have ended */
+static _Atomic uint64_t removals; /* odd: one is going on, and who reads the list may miss a stream */
+static _Atomic bool crowded;	  /* a stream on the list has lost its place: what is submitted there is no longer told apart */
 static struct event events[EVENTS];
 static struct context contexts[CONTEXTS];
 static unsigned next_context;
@@ -60,6 +67,7 @@ struct gs_submitted gs_submitted[GS_PROVEN_STREAMS + 1];
 GSB_HOT _Atomic unsigned gs_proven_blocking;
 
 #define LOOKS 64u /* streams of which the work of a context is looked for; with more, some is taken to be pending */
+#define LOOKS_APART (LOOKS / 2) /* streams that come between two looks for those that have ended */
 
 /* --- streams ----------------------------------------------------------------------------------------------------- */
 
@@ -90,6 +98,8 @@ static bool may_capture(CUstream handle)
 }
 
 static struct stream *stream_record(uint64_t id, bool make);
+static void list_add(struct stream *record);
+static void list_clean(void);
 
 static void stream_place(struct gs_work_stream *stream)
 {
@@ -102,6 +112,9 @@ static void stream_place(struct gs_work_stream *stream)
 		atomic_fetch_add_explicit(&gs_proven_blocking, 1, memory_order_relaxed);
 	record->blocking = stream->blocking;
 	record->legacy = stream->legacy;
+	record->ended = false;
+	if (!record->listed)
+		list_add(record);
 	stream->place = (uint16_t)(record - streams + 1);
 	gsb_lock_release(&lock);
 }
@@ -130,6 +143,17 @@ void gs_work_stream_find(CUstream handle, bool per_thread, struct gs_work_stream
 	stream_place(ret_stream);
 }
 
+/* How much would be lost with it. */
+static unsigned worth(const struct stream *stream)
+{
+	return stream->id == 0 ? 0 : !stream->listed ? 1 : stream->ended ? 2 : 3;
+}
+
+static bool gives_way(const struct stream *stream, const struct stream *other)
+{
+	return worth(stream) != worth(other) ? worth(stream) < worth(other) : stream->before < other->before;
+}
+
 /* make: where there is none, with room made if need be. */
 static struct stream *stream_record(uint64_t id, bool make)
 {
@@ -142,16 +166,19 @@ static struct stream *stream_record(uint64_t id, bool make)
 
 		if (stream->id == id)
 			return stream;
-		if (oldest->id != 0 && (stream->id == 0 || stream->before < oldest->before))
+		if (gives_way(stream, oldest))
 			oldest = stream;
 	}
 	if (!make)
 		return NULL;
-	if (oldest->id == 0)
-		used[used_count++] = (uint16_t)(oldest - streams);
+	if (oldest->listed)
+		list_clean();
+	if (oldest->listed && !oldest->ended)
+		atomic_store_explicit(&crowded, true, memory_order_relaxed);
 	oldest->before = 0;
 	oldest->context = 0;
 	oldest->blocking = false;
+	oldest->ended = false;
 	memset(oldest->waits, 0, sizeof(oldest->waits));
 	oldest->next_wait = 0;
 	oldest->id = id;
@@ -342,12 +369,14 @@ static uint64_t newest(unsigned place)
 /* only_blocking: of the context's streams those for which its legacy stream waits. */
 static bool any_pending(uint32_t context, bool only_blocking)
 {
-	unsigned count = atomic_load_explicit(&used_count, memory_order_relaxed);
+	uint64_t before = atomic_load_explicit(&removals, memory_order_acquire);
+	unsigned count = atomic_load_explicit(&list_count, memory_order_relaxed);
 
-	if (count > LOOKS || context == 0 || gs_order_blind())
+	if (count > LOOKS || before % 2 != 0 || context == 0 || atomic_load_explicit(&crowded, memory_order_relaxed) ||
+	    gs_order_blind())
 		return true;
 	for (unsigned i = 0; i < count; i++) {
-		unsigned at = atomic_load_explicit(&used[i], memory_order_relaxed);
+		unsigned at = atomic_load_explicit(&list[i], memory_order_relaxed);
 		const struct stream *record = &streams[at];
 
 		if (atomic_load_explicit(&record->context, memory_order_relaxed) == context &&
@@ -356,7 +385,8 @@ static bool any_pending(uint32_t context, bool only_blocking)
 		    record_pending(record, newest(at + 1)))
 			return true;
 	}
-	return false;
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&removals, memory_order_relaxed) != before;
 }
 
 bool gs_proven_context_pending(uint32_t context)
@@ -366,7 +396,7 @@ bool gs_proven_context_pending(uint32_t context)
 
 bool gs_proven_stream_pending(const struct gs_work_stream *stream)
 {
-	if (stream->place == 0 || gs_order_blind())
+	if (stream->place == 0 || gs_order_blind() || streams[stream->place - 1].id != stream->id)
 		return true;
 	if (stream->legacy)
 		return any_pending(stream->context, true);
@@ -393,6 +423,71 @@ bool gs_proven_event_pending(CUevent event, uint32_t *ret_context, bool *ret_fol
 	}
 	gsb_lock_release(&lock);
 	return pending || gs_order_blind();
+}
+
+/* --- streams that end --------------------------------------------------------------------------------------------- */
+
+static void list_remove(unsigned i)
+{
+	unsigned at = list[i];
+
+	gsb_debug_assert(gsb_lock_held(&lock));
+	atomic_fetch_add(&removals, 1);
+	list[i] = list[list_count - 1];
+	list_count--;
+	streams[at].listed = false;
+	atomic_store(&gs_submitted[at + 1].when, 0);
+	atomic_fetch_add(&removals, 1);
+}
+
+/* Those that have ended and are done go. */
+static void list_clean(void)
+{
+	for (unsigned i = list_count; i-- > 0;) {
+		unsigned at = list[i];
+
+		if (streams[at].ended && !record_pending(&streams[at], newest(at + 1)))
+			list_remove(i);
+	}
+	list_due = list_count + LOOKS_APART;
+}
+
+static void list_add(struct stream *record)
+{
+	gsb_debug_assert(gsb_lock_held(&lock));
+	if (list_count >= list_due)
+		list_clean();
+	list[list_count++] = (uint16_t)(record - streams);
+	record->listed = true;
+}
+
+void gs_proven_stream_ends(uint64_t id)
+{
+	struct stream *record;
+
+	gsb_lock_acquire(&lock);
+	record = stream_record(id, false);
+	if (record != NULL)
+		record->ended = true;
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_thread_ends(uint32_t serial)
+{
+	gsb_lock_acquire(&lock);
+	for (unsigned i = 0; i < list_count; i++)
+		if (gs_stream_is_of_thread(streams[list[i]].id, serial))
+			streams[list[i]].ended = true;
+	gsb_lock_release(&lock);
+}
+
+void gs_proven_context_gone(uint32_t context)
+{
+	gsb_lock_acquire(&lock);
+	for (unsigned i = list_count; i-- > 0;)
+		if (streams[list[i]].context == context)
+			list_remove(i);
+	gsb_lock_release(&lock);
 }
 
 void gs_proven_reset_locks(void)

@@ -65,6 +65,12 @@ void gs_proven_event_gone(CUevent event);
 /* Work that is submitted to the stream at `when` or later waits for the event. */
 void gs_proven_stream_waits(const struct gs_work_stream *stream, CUevent event, uint64_t when);
 
+/* The stream is about to end, the thread's own streams have, all streams of a context have with it: what they were given is looked
+ * at until it is done. */
+void gs_proven_stream_ends(uint64_t id);
+void gs_proven_thread_ends(uint32_t serial);
+void gs_proven_context_gone(uint32_t context);
+
 /* Work that had been submitted by `when` is known to be done. */
 bool gs_proven_is(uint64_t stream, uint32_t context, bool blocking, uint64_t when);
 

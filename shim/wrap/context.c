@@ -20,6 +20,7 @@ static void context_gone(CUcontext context)
 	gs_launch_code_gone();
 	gs_submit_context_gone();
 	gs_sample_context_gone(context);
+	gs_proven_context_gone(gs_work_context(context));
 	if (gs_hazards)
 		gs_causal_all_done(gs_ticks());
 	gs_order_context_gone(context);

@@ -7,6 +7,7 @@
 #include "shim/core/stream.h"
 #include "shim/submit/submit.h"
 #include "shim/watch/launch.h"
+#include "shim/watch/proven.h"
 
 static CUresult stream_made(CUresult result, unsigned int flags)
 {
@@ -36,6 +37,7 @@ static void stream_ending(CUstream handle)
 
 	if (handle != NULL && gs_stream_resolve(handle, false, &stream)) {
 		gs_fence_command_ends(stream.id);
+		gs_proven_stream_ends(stream.id);
 		for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 			struct gs_device *device = gs_device_used(ordinal);
 

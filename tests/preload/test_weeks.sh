@@ -12,4 +12,16 @@ grows() { # grows KIND ROUNDS KIB: by no more than that from the first tenth of 
 }
 
 grows thread_in_crowd 1500 4096
+
+# After any number of streams it is still known when there is nothing left to wait for.
+folder=$(mktemp -d)
+for kind in stream blocking_stream stream_left thread_stream; do
+	GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/$kind,history:0 "$TOP/scripts/sim-run" --build "$BUILD" "$BUILD/tests/preload/drv_weeks" $kind 300 \
+		>"$folder/output" 2>&1
+	is "$kind: a wait for nothing is known for one" "$(python3 -c '
+import glob, json, sys
+waits = json.load(open(glob.glob(sys.argv[1] + "/*.json")[0]))["waits"]
+print(waits["clear"][-1], waits["drained"][-2])' "$folder/$kind")" '1 1'
+done
+rm -rf "$folder"
 done_testing

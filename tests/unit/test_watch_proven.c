@@ -175,6 +175,60 @@ static void pending_work(void **state)
 	assert_true(followed);
 }
 
+static struct gs_work_stream stream_found(unsigned number)
+{
+	struct gs_work_stream stream;
+
+	gs_work_stream_find((CUstream)(uintptr_t)(0x100000 + number * 16), false, &stream);
+	return stream;
+}
+
+/* However many there were: those that are done no longer count, one that is not does. */
+static void streams_that_have_ended(void **state)
+{
+	struct gs_work_stream stream, other = stream_found(MANY), left = stream_found(MANY + 1);
+	uint64_t when = 1000;
+
+	(void)state;
+	gs_driver.cuCtxGetCurrent = context_current;
+	gs_driver.cuStreamGetFlags = stream_flags;
+	gs_proven_context(0x777, when);
+	for (unsigned i = 0; i < MANY; i++) {
+		stream = stream_found(i);
+		gs_proven_submitted(&stream, ++when);
+		assert_true(gs_proven_stream_pending(&stream));
+		gs_proven_stream(stream.id, ++when);
+		gs_proven_stream_ends(stream.id);
+		assert_false(gs_proven_context_pending(0x777));
+	}
+	assert_true(gs_proven_is(stream.id, 0, false, when - 1)); /* it is known on */
+	gs_proven_submitted(&left, ++when);
+	gs_proven_stream_ends(left.id);
+	for (unsigned i = 0; i < 200; i++) {
+		stream = stream_found(i);
+		gs_proven_submitted(&stream, ++when);
+		gs_proven_stream(stream.id, ++when);
+		gs_proven_stream_ends(stream.id);
+		assert_true(gs_proven_context_pending(0x777));
+	}
+	gs_proven_stream(left.id, ++when);
+	assert_false(gs_proven_context_pending(0x777));
+	for (unsigned i = 0; i < 1000; i++) { /* of which nobody has waited for one */
+		stream = stream_found(i);
+		gs_proven_submitted(&stream, ++when);
+		gs_proven_stream_ends(stream.id);
+		assert_true(gs_proven_context_pending(0x777));
+	}
+	gs_proven_context(0x777, ++when);
+	for (unsigned i = 1000; i < 1100; i++)
+		gs_proven_stream_ends(stream_found(i).id);
+	assert_false(gs_proven_context_pending(0x777));
+	gs_proven_submitted(&other, ++when);
+	assert_true(gs_proven_context_pending(0x777));
+	gs_proven_context_gone(0x777);
+	assert_false(gs_proven_context_pending(0x777));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +238,7 @@ int main(void)
 	    cmocka_unit_test(an_event_that_is_gone_or_captured_shows_nothing),
 	    cmocka_unit_test(what_a_stream_waited_for_is_done_with_it),
 	    cmocka_unit_test(pending_work),
+	    cmocka_unit_test(streams_that_have_ended),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
