@@ -7,9 +7,10 @@
 #include "shim/core/counter.h"
 #include "shim/stack/table.h"
 
-#define ROW_LIMIT (1u << 16)
+#define ROW_LIMIT  (1u << 16) /* from then on rows are made without a stack only, */
+#define ROWS_APART (1u << 13) /* of which there are so many at most: one for a kernel */
 
-static struct gs_table rows = GS_TABLE_INIT(struct gs_kernel_row, ROW_LIMIT);
+static struct gs_table rows = GS_TABLE_INIT(struct gs_kernel_row, ROW_LIMIT + ROWS_APART);
 
 static bool row_same(const void *item, const void *key)
 {
@@ -21,10 +22,14 @@ static bool row_same(const void *item, const void *key)
 struct gs_kernel_row *gs_kernel_row(uint32_t kind, uint32_t name, uint32_t stack)
 {
 	struct gs_kernel_row wanted = {.name = name, .stack = stack, .kind = kind, .owner = gs_thread_serial()};
-	uint32_t number;
+	uint32_t hash = gs_hash((uint64_t)name << 32 | stack, kind), number;
 
-	if (gs_table_intern(&rows, gs_hash((uint64_t)name << 32 | stack, kind), row_same, &wanted, &number) != GS_OK)
-		return NULL;
+	if (!gs_table_find(&rows, hash, row_same, &wanted, &number)) {
+		if (stack != 0 && gs_table_count(&rows) >= ROW_LIMIT)
+			return gs_kernel_row(kind, name, 0);
+		if (gs_table_intern(&rows, hash, row_same, &wanted, &number) != GS_OK)
+			return NULL;
+	}
 	return (struct gs_kernel_row *)gs_table_at(&rows, number);
 }
 

@@ -1,7 +1,8 @@
 /* What was submitted, in all: one row for each kernel, or other kind of work, at each place of the program, with how often and
  * what it cost the host. The launch log (launch.h) finds the row of each launch and knows the newest one by one.
  *
- * Any thread, at any time; bounded: what finds no room is not counted here, but among the functions. */
+ * Any thread, at any time; bounded: a place that finds no room is counted for its kernel without one, and a kernel for which there is
+ * none either only among the functions. */
 #ifndef GS_WATCH_KERNEL_H
 #define GS_WATCH_KERNEL_H
 

@@ -16,7 +16,8 @@
 #include "shim/watch/note.h"
 #include "shim/watch/proven.h"
 
-#define ROW_LIMIT 8192u
+#define ROW_LIMIT  8192u /* from then on rows are made without a stack only, */
+#define ROWS_APART 1024u /* of which there are so many at most: one for a function, a way of copying and a kind of memory */
 
 /* Polls that follow each other within this time are one wait, and a wait from this many on. */
 #define POLL_GAP_TICKS (1u << 16)
@@ -41,7 +42,7 @@ struct gs_wait_row {
 
 _Atomic uint64_t gs_wait_launches;
 
-static struct gs_table rows = GS_TABLE_INIT(struct gs_wait_row, ROW_LIMIT);
+static struct gs_table rows = GS_TABLE_INIT(struct gs_wait_row, ROW_LIMIT + ROWS_APART);
 
 /* --- rows --- */
 
@@ -60,6 +61,8 @@ static bool row_make(const struct row_key *key, uint32_t hash, uint32_t *ret_num
 		.owner = gs_thread_serial(),
 	};
 
+	if (key->stack != 0 && gs_table_count(&rows) >= ROW_LIMIT)
+		return false;
 	return gs_table_intern(&rows, hash, row_same, &row, ret_number) == GS_OK;
 }
 

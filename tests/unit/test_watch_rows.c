@@ -151,6 +151,43 @@ static void test_figures(void **state)
 	}
 }
 
+/* More places than there is room for: no call is lost, only where it was. */
+static void test_full(void **state)
+{
+	enum { PLACES = 100000, FIRST = 1000000 };
+	struct wait_key key = {.fn = GS_FN_cuCtxSynchronize};
+	uint64_t calls = 0, launches = 0, waits_apart = 0, launches_apart = 0;
+
+	(void)state;
+	for (uint32_t place = 0; place < PLACES; place++) {
+		key.stack = FIRST + place;
+		wait_end(&key);
+		gs_kernel_add(gs_kernel_row(0, 4712 + place % 2, key.stack), 1);
+	}
+	for (size_t index = 0; index < gs_wait_count(); index++) {
+		struct gs_wait wait;
+
+		gs_wait_read(index, &wait);
+		if (wait.stack == 0 || (wait.stack >= FIRST && wait.stack < FIRST + PLACES))
+			calls += wait.calls;
+		if (wait.stack == 0)
+			waits_apart += wait.calls;
+	}
+	for (size_t index = 0; index < gs_kernel_count(); index++) {
+		struct gs_kernel kernel;
+
+		gs_kernel_read(index, &kernel);
+		if (kernel.name == 4712 || kernel.name == 4713)
+			launches += kernel.calls;
+		if (kernel.name == 4713 && kernel.stack == 0)
+			launches_apart += kernel.calls;
+	}
+	assert_int_equal(calls, PLACES + 4); /* those of test_figures */
+	assert_in_range(waits_apart, PLACES - 8192, PLACES);
+	assert_int_equal(launches, PLACES);
+	assert_in_range(launches_apart, (PLACES - 65536) / 2, PLACES / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +195,7 @@ int main(void)
 	    cmocka_unit_test(test_owner),
 	    cmocka_unit_test(test_waits),
 	    cmocka_unit_test(test_figures),
+	    cmocka_unit_test(test_full),
 	};
 
 	gs_counter_init();
