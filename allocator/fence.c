@@ -128,7 +128,8 @@ static struct gsa_fence *record(struct gsa *allocator, struct gsa_tag *tag, int 
 	return fence;
 }
 
-/* Records for a tag, and deals with a stream that is gone. Lock held; let go meanwhile. The tag may be gone after. */
+/* Records for a tag, and deals with a stream that is gone. Lock held; let go meanwhile. The tag may be gone after, unless it is
+ * pinned. */
 static void record_or_orphan(struct gsa *allocator, struct gsa_tag *tag, bool ending)
 {
 	int error = GS_OK;
@@ -140,26 +141,13 @@ static void record_or_orphan(struct gsa *allocator, struct gsa_tag *tag, bool en
 		gsa_tag_retire(allocator, tag);
 }
 
-/* The first fence of some tag that this round has not asked about. */
-static struct gsa_fence *next_to_poll(struct gsa *allocator, uint64_t round)
-{
-	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
-		if (tag->fences != NULL && tag->fences->round < round)
-			return tag->fences;
-	return NULL;
-}
-
-void gsa_fences_poll(struct gsa *allocator)
+/* Asks about its fences, until one is not done. Lock held; let go meanwhile. The tag is pinned. */
+static void poll_tag(struct gsa *allocator, struct gsa_tag *tag)
 {
 	struct gsa_fence *fence;
-	uint64_t round;
+	int answer = 1;
 
-	gsa_acquire(allocator);
-	round = ++allocator->round;
-	while ((fence = next_to_poll(allocator, round)) != NULL) {
-		int answer;
-
-		fence->round = round;
+	while (answer == 1 && (fence = tag->fences) != NULL) {
 		fence->refs++;
 		gsb_lock_release(&allocator->lock);
 		answer = allocator->ops.fence_poll(allocator->device, fence->value);
@@ -167,6 +155,25 @@ void gsa_fences_poll(struct gsa *allocator)
 		if (answer == 1)
 			fence_done(allocator, fence);
 		fence_unref(allocator, fence);
+	}
+}
+
+/* The next of all tags. The tag was pinned, and may be gone after. */
+static struct gsa_tag *unpin(struct gsa *allocator, struct gsa_tag *tag)
+{
+	struct gsa_tag *next = tag->next;
+
+	tag->pins--;
+	gsa_tag_retire(allocator, tag);
+	return next;
+}
+
+void gsa_fences_poll(struct gsa *allocator)
+{
+	gsa_acquire(allocator);
+	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = unpin(allocator, tag)) {
+		tag->pins++;
+		poll_tag(allocator, tag);
 	}
 	gsb_lock_release(&allocator->lock);
 	gsa_fences_drain(allocator);
@@ -178,28 +185,26 @@ static bool wants_fence(const struct gsa_tag *tag)
 	       tag->fence_count < GSA_TAG_FENCES_MAX;
 }
 
-static struct gsa_tag *next_to_record(struct gsa *allocator, uint64_t least_bytes, uint64_t round)
+static bool record_wanted(struct gsa *allocator, struct gsa_tag *tag, uint64_t least_bytes)
 {
-	for (struct gsa_tag *tag = &allocator->streamless; tag != NULL; tag = tag->next)
-		if (tag->round < round && tag->bytes >= least_bytes && wants_fence(tag))
-			return tag;
-	return NULL;
+	if (tag->bytes < least_bytes || !wants_fence(tag))
+		return false;
+	record_or_orphan(allocator, tag, false);
+	return true;
 }
 
 void gsa_fences_gather(struct gsa *allocator, uint64_t least_bytes)
 {
-	struct gsa_tag *tag;
 	bool recorded = false;
-	uint64_t round;
 
 	gsa_fences_poll(allocator);
 	gsa_acquire(allocator);
-	round = ++allocator->round;
-	while ((tag = next_to_record(allocator, least_bytes, round)) != NULL) {
-		tag->round = round;
-		record_or_orphan(allocator, tag, false);
-		recorded = true;
+	for (struct gsa_tag *tag = allocator->streamless.next; tag != NULL; tag = unpin(allocator, tag)) {
+		tag->pins++;
+		recorded = record_wanted(allocator, tag, least_bytes) || recorded;
 	}
+	/* Last: it takes what was freed on streams that are found to be gone. */
+	recorded = record_wanted(allocator, &allocator->streamless, least_bytes) || recorded;
 	gsb_lock_release(&allocator->lock);
 	if (recorded)
 		gsa_fences_poll(allocator);

@@ -265,7 +265,6 @@ struct gsa_tag {
 	unsigned fence_count;
 	unsigned pins;	/* threads that will come back to it */
 	bool ending;	/* its stream is being destroyed: nothing more is freed on it or recorded for it */
-	uint64_t round; /* last round of recording that looked here */
 
 	/* All zero without blocks, and so in nodes that wait to be used, too: tags come and go with every allocation of a
 	 * program that has one block at a time. */
@@ -280,7 +279,6 @@ struct gsa_fence {
 	struct gsa_tag *tag;	/* NULL once it has nothing more to say */
 	struct gsa_fence *next; /* of the tag, or of the spent ones */
 	unsigned refs;		/* threads that are asking the driver about it */
-	uint64_t round;		/* last round of polling that looked here */
 };
 
 /* Lookaside lists of one stream (aside.h), one for each size. */
@@ -333,7 +331,6 @@ struct gsa {
 	struct gsa_fence *spent; /* fences to give back to the driver */
 	struct gsa_block *retired;
 	uint64_t done_serial; /* all work from before this free is known to be done, on all streams */
-	uint64_t round;
 	uint64_t alloc_serial;
 	uint64_t free_serial;
 	struct gsa_stats stats;

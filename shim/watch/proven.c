@@ -56,7 +56,8 @@ static struct gsb_lock lock = GSB_LOCK_INIT(LIVE);
 static struct stream streams[STREAMS];
 static _Atomic uint16_t list[STREAMS]; /* places of streams */
 static _Atomic unsigned list_count;
-static unsigned list_due;	  /* with so many it is looked for streams that have ended */
+static unsigned list_due;	  /* with so many it is looked for streams that have ended, */
+static bool list_ends;		  /* if there are any */
 static _Atomic uint64_t removals; /* odd: one is going on, and who reads the list may miss a stream */
 static _Atomic bool crowded;	  /* a stream on the list has lost its place: what is submitted there is no longer told apart */
 static struct event events[EVENTS];
@@ -443,12 +444,17 @@ static void list_remove(unsigned i)
 /* Those that have ended and are done go. */
 static void list_clean(void)
 {
-	for (unsigned i = list_count; i-- > 0;) {
+	bool ends = false;
+
+	for (unsigned i = list_ends ? list_count : 0; i-- > 0;) {
 		unsigned at = list[i];
 
 		if (streams[at].ended && !record_pending(&streams[at], newest(at + 1)))
 			list_remove(i);
+		else
+			ends = ends || streams[at].ended;
 	}
+	list_ends = ends;
 	list_due = list_count + LOOKS_APART;
 }
 
@@ -468,7 +474,7 @@ void gs_proven_stream_ends(uint64_t id)
 	gsb_lock_acquire(&lock);
 	record = stream_record(id, false);
 	if (record != NULL)
-		record->ended = true;
+		record->ended = list_ends = true;
 	gsb_lock_release(&lock);
 }
 
@@ -477,7 +483,7 @@ void gs_proven_thread_ends(uint32_t serial)
 	gsb_lock_acquire(&lock);
 	for (unsigned i = 0; i < list_count; i++)
 		if (gs_stream_is_of_thread(streams[list[i]].id, serial))
-			streams[list[i]].ended = true;
+			streams[list[i]].ended = list_ends = true;
 	gsb_lock_release(&lock);
 }
 
