@@ -16,6 +16,7 @@
 #include "shim/api/quick.h"
 #include "shim/api/runtime.h"
 #include "shim/base/err.h"
+#include "shim/base/escape.h"
 #include "shim/base/fence.h"
 #include "shim/base/hot.h"
 #include "shim/base/lock.h"
@@ -44,6 +45,8 @@
 #include "shim/watch/sample.h"
 #include "shim/watch/step.h"
 #include "shim/watch/wait.h"
+
+#define LAST_STEP_NS 1000000000u /* to wait at most, where that may be in vain */
 
 GSB_HOT _Atomic int gs_mode_now = GS_MODE_DORMANT;
 GSB_HOT bool gs_call_timed;
@@ -191,24 +194,41 @@ static void mode_end(void)
 	mode_set(GS_MODE_ENDED);
 }
 
-static void at_exit(void)
+static void last_snapshot(void)
 {
-	char path[GS_SNAPSHOT_PATH_BYTES];
+	static char path[GS_SNAPSHOT_PATH_BYTES];
 
-	if (gs_mode() != GS_MODE_ACTIVE)
-		return;
-	if (getpid() != started_in) { /* made without fork(): the queue has no thread here, and the snapshot is the parent's */
-		mode_end();
-		return;
-	}
-	gs_submit_end();
-	mode_end();
 	if ((gs_conf.snapshot & GS_SNAPSHOT_EXIT) != 0 && something_to_tell()) {
 		if (gs_snapshot_write(GS_SNAPSHOT_AT_EXIT, path, sizeof(path)) != GS_OK)
 			return;
 		say_goodbye(path);
 	}
 	gs_kept_end();
+}
+
+/* A handler that interrupted a call may have ended the process: then the thread may hold what it waits for. */
+static bool make_last_step(void (*step)(void))
+{
+	if (gs_thread.inside != 0)
+		return gsb_escape_try(step, LAST_STEP_NS);
+	step();
+	return true;
+}
+
+static void at_exit(void)
+{
+	if (gs_mode() != GS_MODE_ACTIVE)
+		return;
+	if (getpid() != started_in) { /* made without fork(): the queue has no thread here, and the snapshot is the parent's */
+		mode_end();
+		return;
+	}
+	make_last_step(gs_submit_end);
+	mode_end();
+	if (make_last_step(last_snapshot))
+		return;
+	mode_set(GS_MODE_OFF);
+	gsb_log(GSB_LOG_WARN, "no snapshot: a signal handler ended the program in the middle of a call");
 }
 
 static void after_fork_in_child(void)

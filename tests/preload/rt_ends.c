@@ -2,9 +2,11 @@
  * without the shim. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -258,6 +260,34 @@ static int early(void)
 	return plain();
 }
 
+static void end_at_once(int signal_number)
+{
+	(void)signal_number;
+	exit(3);
+}
+
+/* Ends by a signal handler, so many microseconds on, wherever that finds it. */
+static int handler(const char *after_us)
+{
+	const struct itimerval timer = {.it_value.tv_usec = atol(after_us)};
+	cudaStream_t stream;
+	void *pointer, *other;
+
+	kernels_register();
+	stream = stream_new();
+	NEED(cudaMalloc(&other, 1000));
+	signal(SIGALRM, end_at_once);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	while (cudaMalloc(&pointer, 1 << 20) == cudaSuccess) {
+		for (unsigned i = 0; i < 20; i++)
+			kernel_fill(other, i, 4, stream);
+		NEED(cudaFree(pointer));
+		NEED(cudaMallocAsync(&pointer, 4096, stream));
+		NEED(cudaFreeAsync(pointer, stream));
+	}
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -271,6 +301,7 @@ int main(int argc, char **argv)
 	    {"folder", NULL, folder}, {"gone", NULL, gone},	 {"main-ends", main_ends, NULL},
 	    {"vfork", vforked, NULL}, {"early", early, NULL},	 {"at-once", at_once, NULL},
 	    {"abort", aborted, NULL}, {"fork-exec", forks_and_starts, NULL},
+	    {"handler", NULL, handler},
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -1,0 +1,17 @@
+#!/bin/bash
+# timeout 300
+# A process that is not as one would like it: what it does is what it does without the shim.
+. "$TOP/tests/lib/tap.sh"
+. "$TOP/tests/preload/compare.sh"
+
+# A signal handler that ends the program finds the thread anywhere, also with locks held.
+for conf in graph:off graph:auto; do
+	export GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/${conf#*:},$conf
+	is "$conf: a signal handler ends the program, 30 times" "$(for us in $(seq 3000 700 23300); do
+		timeout 10 "$TOP/scripts/sim-run" --build "$BUILD" "$programs/rt_ends" handler "$us" 2>/dev/null
+		echo $?
+	done | sort | uniq -c | xargs)" '30 3'
+	ok 'half of them at least with a snapshot' test "$(find "$folder/${conf#*:}" -name '*.json' | wc -l)" -ge 15
+done
+unset GPUSHIM_ALLOC_CONF
+done_testing
