@@ -6,8 +6,6 @@
 #include "graph/queue.h"
 
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "graph/cost.h"
@@ -16,6 +14,7 @@
 #include "shim/base/fence.h"
 #include "shim/base/futex.h"
 #include "shim/base/os.h"
+#include "shim/base/worker.h"
 
 #define KIND_FILLER 0u
 #define NOBODY UINT64_MAX /* sleeps until the head has come somewhere */
@@ -220,21 +219,6 @@ static void *serve(void *argument)
 	return NULL;
 }
 
-static int start_thread(struct gsg_queue *queue)
-{
-	pthread_t thread;
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, serve, queue);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error == 0)
-		pthread_detach(thread);
-	return error == 0 ? GS_OK : GS_E_NO_HOST_MEMORY;
-}
-
 int gsg_queue_start(struct gsg_queue *queue, gsg_run_fn *run, void *user, const struct gsg_queue_options *options)
 {
 	gsb_assert((options->ring_bytes & (options->ring_bytes - 1)) == 0 &&
@@ -250,7 +234,7 @@ int gsg_queue_start(struct gsg_queue *queue, gsg_run_fn *run, void *user, const 
 	queue->ring = gsb_os_pages_map(options->ring_bytes);
 	if (queue->ring == NULL)
 		return GS_E_NO_HOST_MEMORY;
-	if (start_thread(queue) != GS_OK) {
+	if (gsb_worker_start(serve, queue) != GS_OK) {
 		gsb_os_pages_unmap(queue->ring, options->ring_bytes);
 		queue->ring = NULL;
 		return GS_E_NO_HOST_MEMORY;

@@ -9,7 +9,8 @@
 #include "shim/base/cgroup.h"
 #include "shim/base/os.h"
 
-#define TEXT_BYTES 4096
+#define MEMINFO_BYTES 512 /* what is wanted stands in its first lines; threads may have little stack */
+#define NUMBER_BYTES 32
 
 /* The number behind the name; UINT64_MAX if there is none. */
 static uint64_t number_after(const char *text, const char *name)
@@ -57,7 +58,7 @@ struct gsb_memory gsb_memory_judge(const char *meminfo, const char *limit, const
 
 struct gsb_memory gsb_memory_read(void)
 {
-	char meminfo[TEXT_BYTES], limit[TEXT_BYTES], use[TEXT_BYTES];
+	char meminfo[MEMINFO_BYTES], limit[NUMBER_BYTES], use[NUMBER_BYTES];
 	struct gsb_memory least, memory;
 	struct gsb_cgroup group;
 	bool first;

@@ -12,12 +12,13 @@ _Atomic uint64_t gs_counter_unlisted;
 
 static _Atomic(struct gs_counter_block *) all_blocks;
 
-/* Used when there are no pages: counts of several threads meet here and some may be lost. */
+/* Used when there are no pages, or nothing tells of a thread's end: counts of several threads meet here and some may be lost. */
 static struct gs_counter_block shared_block;
 
 #define WORK_THREADS_MAX 32
 
 static pthread_key_t thread_end;
+static bool has_thread_end; /* the program may have taken all keys; fixed at init, as is the key */
 
 static void thread_ended(void *block)
 {
@@ -29,7 +30,7 @@ static void thread_ended(void *block)
 
 void gs_counter_init(void)
 {
-	pthread_key_create(&thread_end, thread_ended);
+	has_thread_end = pthread_key_create(&thread_end, thread_ended) == 0;
 	atomic_store(&shared_block.owner, UINT32_MAX);
 	shared_block.next = NULL;
 	atomic_store(&all_blocks, &shared_block);
@@ -70,15 +71,21 @@ static struct gs_counter_block *make_block(uint32_t tid)
 struct gs_counter_block *gs_counter_block_take(void)
 {
 	uint32_t tid = gs_thread_id();
-	struct gs_counter_block *block = reuse_block(tid);
+	struct gs_counter_block *block;
 
-	gsb_debug_assert(gs_counter_blocks() != NULL); /* gs_counter_init: until then thread_end is somebody else's key */
+	gsb_debug_assert(gs_counter_blocks() != NULL); /* gs_counter_init */
+	if (!has_thread_end)
+		return &shared_block;
+	block = reuse_block(tid);
 	if (block == NULL)
 		block = make_block(tid);
 	if (block == NULL)
 		return &shared_block;
+	if (pthread_setspecific(thread_end, block) != 0) {
+		atomic_store_explicit(&block->owner, 0, memory_order_release);
+		return &shared_block;
+	}
 	gs_thread.counters = block;
-	pthread_setspecific(thread_end, block);
 	return block;
 }
 

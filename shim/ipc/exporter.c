@@ -4,8 +4,6 @@
  * It waits at most SERVE_NS for an opener that has connected, so that a stuck one cannot keep the others out for long.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -20,6 +18,7 @@
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/os.h"
+#include "shim/base/worker.h"
 #include "shim/core/mode.h"
 #include "shim/core/thread.h"
 #include "shim/ipc/channel.h"
@@ -135,22 +134,6 @@ static void *serve(void *unused)
 	return unused;
 }
 
-static int start_thread(void)
-{
-	sigset_t all, before;
-	pthread_t thread;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, serve, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error != 0)
-		return GS_E_NO_HOST_MEMORY;
-	pthread_detach(thread);
-	return GS_OK;
-}
-
 static int start(void)
 {
 	uint64_t nonce = 0;
@@ -162,7 +145,7 @@ static int start(void)
 	error = gs_ipc_channel_listen((uint32_t)getpid(), nonce, &server_fd);
 	if (error != GS_OK)
 		return error;
-	error = fstat(server_fd, &server_file) == 0 ? start_thread() : GS_E_IO;
+	error = fstat(server_fd, &server_file) == 0 ? gsb_worker_start(serve, NULL) : GS_E_IO;
 	if (error != GS_OK) {
 		close(server_fd);
 		return error;

@@ -48,7 +48,7 @@ struct search {
 /* Calls visit for each number in the folder, until it returns false. */
 static void walk_numbers(int folder, bool (*visit)(struct search *, const char *name), struct search *search)
 {
-	_Alignas(struct entry) char buffer[4096];
+	_Alignas(struct entry) char buffer[1024]; /* threads may have little stack */
 	long bytes;
 
 	while ((bytes = syscall(SYS_getdents64, folder, buffer, sizeof(buffer))) > 0)

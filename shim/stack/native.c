@@ -45,8 +45,8 @@ static void *open_library(void)
 /* The library as it lies in a folder relative to our own; NULL if it is not there. */
 static void *open_beside(const char *own_path, const char *folder, const char *library)
 {
+	static char path[PATH_MAX]; /* one thread comes here, and may have little stack left for the loader */
 	const char *slash = strrchr(own_path, '/');
-	char path[PATH_MAX];
 	struct gsb_text text;
 
 	if (slash == NULL)

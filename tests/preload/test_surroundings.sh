@@ -13,5 +13,14 @@ for conf in graph:off graph:auto; do
 	done | sort | uniq -c | xargs)" '30 3'
 	ok 'half of them at least with a snapshot' test "$(find "$folder/${conf#*:}" -name '*.json' | wc -l)" -ge 15
 done
-unset GPUSHIM_ALLOC_CONF
+
+program=$programs/rt_surroundings
+for conf in graph:off graph:auto,stacks:all,hazards:on; do
+	export GPUSHIM_ALLOC_CONF=snapshot:exit,$conf
+	same "$conf: the program has all keys of thread-specific data" "$program" keys
+	like 'it lost none of them' "$output" '^0 wrong, 0 wrong, 0 keys of [0-9]+ lost$'
+	same "$conf: a thread with as little stack as there may be" "$program" stack 16384
+	same "$conf: by default threads have as little" prlimit --stack=32768 "$program" work
+done
+
 done_testing

@@ -92,5 +92,6 @@ int main(void)
 	    cmocka_unit_test(test_other_thread),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
 }
