@@ -21,23 +21,22 @@ void gsb_log_set_level(enum gsb_log_level level)
 }
 
 static struct stat stderr_at_load;
-static bool load_seen;
+static bool load_seen, had_stderr;
 
 void gsb_log_init(void)
 {
 	int saved_errno = errno;
 
-	fstat(STDERR_FILENO, &stderr_at_load);
+	had_stderr = fstat(STDERR_FILENO, &stderr_at_load) == 0;
 	load_seen = true;
 	errno = saved_errno;
 }
 
-/* A program that closes stderr gets its number for the next file it opens. Logs, opened to append, are told apart from
- * data. */
+/* A program that closes stderr, or was started without it, gets its number for the next file or pipe it opens. What is put
+ * there on purpose stays open for programs that are started; and logs, opened to append, are told apart from data. */
 static bool stderr_is_for_us(void)
 {
 	struct stat now;
-	int flags;
 
 	if (!load_seen)
 		return true;
@@ -45,8 +44,11 @@ static bool stderr_is_for_us(void)
 		return false;
 	if (now.st_dev == stderr_at_load.st_dev && now.st_ino == stderr_at_load.st_ino)
 		return true;
-	flags = fcntl(STDERR_FILENO, F_GETFL);
-	return !S_ISSOCK(now.st_mode) && !(S_ISREG(now.st_mode) && (flags & O_APPEND) == 0);
+	if ((fcntl(STDERR_FILENO, F_GETFD) & FD_CLOEXEC) != 0)
+		return false;
+	if (S_ISREG(now.st_mode))
+		return (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
+	return S_ISCHR(now.st_mode) || (S_ISFIFO(now.st_mode) && had_stderr);
 }
 
 static void print_line(const char *format, va_list arguments)

@@ -23,4 +23,14 @@ for conf in graph:off graph:auto,stacks:all,hazards:on; do
 	same "$conf: by default threads have as little" prlimit --stack=32768 "$program" work
 done
 
+# A program that closed stderr gets its number for something else; one that was started without it likewise.
+export GPUSHIM_ALLOC_CONF=snapshot:off
+same 'a pipe of the program has the number of stderr' "$program" private-pipe
+like 'nothing is printed into it' "$output" 'nothing in the pipe'
+sim "$program" any-pipe
+like 'into one that was put there on purpose a line is' "$(<"$folder/out")" 'something in the pipe'
+# shellcheck disable=SC2016 # for the shell inside
+sim bash -c 'exec "$0" any-pipe 2>&-' "$program"
+like 'but not where there was no stderr' "$(<"$folder/out")" 'nothing in the pipe'
+
 done_testing
