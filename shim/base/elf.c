@@ -60,6 +60,9 @@ static bool elf_read(const struct dl_phdr_info *info, struct gsb_elf *elf)
 		case DT_STRTAB:
 			elf->strings = (const char *)pointer;
 			break;
+		case DT_HASH:
+			elf->hash = (const uint32_t *)pointer;
+			break;
 		case DT_GNU_HASH:
 			elf->gnu_hash = (const uint32_t *)pointer;
 			break;
@@ -191,14 +194,21 @@ static bool is_default_version(const struct gsb_elf *elf, uint32_t index)
 	return elf->versions == NULL || (elf->versions[index] & 0x8000) == 0;
 }
 
-void *gsb_elf_symbol(const struct gsb_elf *elf, const char *name)
+static bool defines(const struct gsb_elf *elf, uint32_t index, const char *name)
+{
+	const Elf64_Sym *symbol = &elf->symbols[index];
+
+	return symbol->st_shndx != SHN_UNDEF && strcmp(elf->strings + symbol->st_name, name) == 0;
+}
+
+/* The index of the name's default version, or else of another one; 0: it is not defined. */
+static uint32_t gnu_find(const struct gsb_elf *elf, const char *name)
 {
 	const uint32_t *table = elf->gnu_hash;
-	uint32_t hash = gnu_hash_of(name);
-	void *other_version = NULL;
+	uint32_t hash = gnu_hash_of(name), other_version = 0;
 
-	if (table == NULL || table[0] == 0)
-		return NULL;
+	if (table[0] == 0)
+		return 0;
 
 	uint32_t bucket_count = table[0], first_index = table[1], filter_words = table[2];
 	const uint32_t *buckets = table + 4 + filter_words * 2;
@@ -206,22 +216,58 @@ void *gsb_elf_symbol(const struct gsb_elf *elf, const char *name)
 	uint32_t index = buckets[hash % bucket_count];
 
 	if (index < first_index)
-		return NULL;
+		return 0;
 	for (;; index++) {
 		uint32_t entry = chain[index - first_index];
-		const Elf64_Sym *symbol = &elf->symbols[index];
 
-		if ((entry | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
-		    strcmp(elf->strings + symbol->st_name, name) == 0) {
-			void *address = (void *)(elf->base + symbol->st_value);
-
+		if ((entry | 1) == (hash | 1) && defines(elf, index, name)) {
 			if (is_default_version(elf, index))
-				return address;
-			other_version = address;
+				return index;
+			other_version = index;
 		}
 		if (entry & 1)
 			return other_version;
 	}
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 0;
+
+	for (; *name != '\0'; name++) {
+		hash = (hash << 4) + (unsigned char)*name;
+		hash = (hash ^ (hash & 0xf0000000) >> 24) & 0x0fffffff;
+	}
+	return hash;
+}
+
+/* The same by the table of System V, for objects that have no other. */
+static uint32_t find(const struct gsb_elf *elf, const char *name)
+{
+	uint32_t bucket_count = elf->hash[0], other_version = 0;
+	const uint32_t *buckets = elf->hash + 2, *chain = buckets + bucket_count;
+
+	if (bucket_count == 0)
+		return 0;
+	for (uint32_t index = buckets[hash_of(name) % bucket_count]; index != 0; index = chain[index]) {
+		if (!defines(elf, index, name))
+			continue;
+		if (is_default_version(elf, index))
+			return index;
+		other_version = index;
+	}
+	return other_version;
+}
+
+void *gsb_elf_symbol(const struct gsb_elf *elf, const char *name)
+{
+	uint32_t index = 0;
+
+	if (elf->gnu_hash != NULL)
+		index = gnu_find(elf, name);
+	else if (elf->hash != NULL)
+		index = find(elf, name);
+	return index != 0 ? (void *)(elf->base + elf->symbols[index].st_value) : NULL;
 }
 
 struct defining_search {

@@ -20,7 +20,8 @@ struct gsb_elf {
 	const Elf64_Dyn *dynamic;
 	const Elf64_Sym *symbols;
 	const char *strings;
-	const uint32_t *gnu_hash; /* NULL: no symbol can be found */
+	const uint32_t *gnu_hash; /* may be NULL */
+	const uint32_t *hash;	  /* of System V; may be NULL. Without either no symbol can be found */
 	const uint16_t *versions; /* NULL: unversioned */
 	const char *soname;       /* NULL: has none */
 };

@@ -45,7 +45,8 @@ void gs_snapshot_process_start(struct gs_snapshot_process *process)
 	process->start_wall_ns = gsb_os_wall_ns();
 	process->start_monotonic_ns = gsb_os_now_ns();
 	process->rank = rank_read();
-	if (syscall(SYS_getcwd, process->folder, sizeof(process->folder)) < 0)
+	/* A folder outside of the root, as after chroot alone, has no path; the system says so in its place. */
+	if (syscall(SYS_getcwd, process->folder, sizeof(process->folder)) < 0 || process->folder[0] != '/')
 		process->folder[0] = '\0';
 	copy(process->conf_text, sizeof(process->conf_text), getenv("GPUSHIM_ALLOC_CONF"));
 	errno = saved_errno;

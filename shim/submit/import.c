@@ -50,6 +50,8 @@ static size_t symbols_end(const struct gsb_elf *elf)
 
 	if (elf->gnu_hash != NULL && elf->gnu_hash[1] > 1)
 		return elf->gnu_hash[1];
+	if (elf->hash != NULL)
+		return elf->hash[1];
 	return elf->strings > symbols ? (size_t)(elf->strings - symbols) / sizeof(Elf64_Sym) : 0;
 }
 

@@ -33,4 +33,48 @@ like 'into one that was put there on purpose a line is' "$(<"$folder/out")" 'som
 sim bash -c 'exec "$0" any-pipe 2>&-' "$program"
 like 'but not where there was no stderr' "$(<"$folder/out")" 'nothing in the pipe'
 
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$folder/root"
+	export GPUSHIM_ALLOC_CONF=snapshot:exit
+	LD_PRELOAD=$BUILD/sim/libcuda.so.1 same 'the folder lies outside of the root' "$program" outside "$folder/root"
+	is 'the snapshot lies in it' "$(find "$folder" -maxdepth 1 -name 'gpushim.*.json' | wc -l)" 1
+else
+	skip 'a folder outside of the root' 'needs root'
+fi
+
+# Libraries whose only table of symbols is that of System V.
+mkdir "$folder/old"
+for library in libcuda.so.1 libcudart.so.13; do
+	python3 - "$BUILD/sim/$library" "$folder/old/$library" <<'END'
+# Writes it where the other table lies: one bucket, in which each symbol follows the one before.
+import struct, sys
+DYNSYM, DYNAMIC, NULL, HASH, GNU_HASH = 11, 2, 0, 4, 0x6ffffef5
+image = bytearray(open(sys.argv[1], "rb").read())
+
+def word(form, at):
+    return struct.unpack_from(form, image, at)[0]
+
+section = word("<Q", 40)
+while word("<I", section + 4) != DYNSYM:
+    section += 64
+count = word("<Q", section + 32) // 24
+segment = word("<Q", 32)
+while word("<I", segment) != DYNAMIC:
+    segment += 56
+entry = word("<Q", segment + 8)
+while word("<Q", entry) != GNU_HASH:
+    entry += 16
+table = [1, count, 1, 0, *range(2, count), 0]
+struct.pack_into("<Q", image, entry, HASH)
+struct.pack_into(f"<{len(table)}I", image, word("<Q", entry + 8), *table)
+open(sys.argv[2], "wb").write(image)
+END
+done
+for conf in graph:off graph:auto; do
+	# First in the path, before those of the simulated GPU.
+	GPUSHIM_ALLOC_CONF=snapshot:exit,$conf same "$conf: libraries with the old table of symbols" \
+		env LD_LIBRARY_PATH="$folder/old" "$program" work
+	like 'it did its work' "$output" '^0 wrong$'
+	is 'and was seen' "$(find "$folder" -maxdepth 1 -name 'gpushim.*.json' | wc -l)" 1
+done
 done_testing
