@@ -13,6 +13,7 @@
 #include "shim/core/conf.h"
 #include "shim/core/device_ops.h"
 #include "shim/core/epoch.h"
+#include "shim/core/fences.h"
 #include "shim/core/host.h"
 #include "shim/core/order.h"
 #include "shim/submit/submit.h"
@@ -515,15 +516,19 @@ CUresult gs_context_error(CUcontext handle)
 void gs_context_gone(CUcontext handle)
 {
 	struct gs_context *context;
+	uint64_t id = 0;
 
 	gsb_lock_acquire(&device_lock);
 	context = context_slot(handle);
-	if (context != NULL)
+	if (context != NULL) {
 		context->alive = false;
+		id = context->id;
+	}
 	gsb_lock_release(&device_lock);
 	contexts_changed();
 	if (context == NULL)
 		return;
+	gs_fences_context_gone(id);
 	for (CUdevice ordinal = 0; ordinal < gs_device_count(); ordinal++) {
 		struct gs_device *device = gs_device_used(ordinal);
 

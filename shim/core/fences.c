@@ -1,5 +1,4 @@
-/* See fences.h. Events are pooled per context, because an event belongs to the context that it was created in; both live
- * until the process ends or the context is gone. A fence whose context has died is done: the context waited for its work. */
+/* See fences.h. Events come from the stock (stock.h). A fence whose context has died is done: the context waited for its work. */
 #include "shim/core/fences.h"
 
 #include "shim/api/driver.h"
@@ -16,86 +15,41 @@
 #include "shim/core/mode.h"
 #include "shim/core/moment.h"
 #include "shim/core/order.h"
+#include "shim/core/stock.h"
 #include "shim/core/thread.h"
 #include "shim/submit/submit.h"
 
-struct pooled_event {
-	CUevent event;
-	uint64_t context_id;
-	CUcontext context;
-	struct pooled_event *next; /* of its fence, or in the pool of free events */
-};
-
 struct fence {
-	struct pooled_event *events;
+	struct gs_stocked *events;
 };
 
 static struct gsb_lock fence_lock = GSB_LOCK_INIT(LIVE);
-static struct fence_pool {
-	struct gsb_slab events, fences;
-	struct pooled_event *free_events;
-} fence_pool; /* see pool */
+static struct gsb_slab fence_slab; /* see slab */
 
-static struct fence_pool *pool(void)
+static struct gsb_slab *slab(void)
 {
 	gsb_debug_assert(gsb_lock_held(&fence_lock));
-	return &fence_pool;
+	return &fence_slab;
 }
 
 void gs_fences_init(void)
 {
 	gsb_lock_acquire(&fence_lock);
-	if (pool()->events.node_bytes == 0) {
-		gsb_slab_init(&pool()->events, sizeof(struct pooled_event));
-		gsb_slab_init(&pool()->fences, sizeof(struct fence));
-	}
+	if (slab()->node_bytes == 0)
+		gsb_slab_init(slab(), sizeof(struct fence));
 	gsb_lock_release(&fence_lock);
-}
-
-static struct pooled_event *event_take(const struct gs_context *context)
-{
-	struct pooled_event **link, *event = NULL;
-
-	gsb_lock_acquire(&fence_lock);
-	for (link = &pool()->free_events; *link != NULL; link = &(*link)->next)
-		if ((*link)->context_id == context->id) {
-			event = *link;
-			*link = event->next;
-			break;
-		}
-	if (event == NULL && (event = gsb_slab_take(&pool()->events)) != NULL) {
-		event->context_id = context->id;
-		event->context = context->handle;
-	}
-	gsb_lock_release(&fence_lock);
-	return event;
-}
-
-static void event_give(struct pooled_event *event)
-{
-	gsb_lock_acquire(&fence_lock);
-	event->next = pool()->free_events;
-	pool()->free_events = event;
-	gsb_lock_release(&fence_lock);
-}
-
-static bool context_alive(const struct pooled_event *event)
-{
-	struct gs_context context;
-
-	return gs_context_find(event->context, &context) && context.id == event->context_id;
 }
 
 static void fence_give(struct fence *fence)
 {
-	struct pooled_event *event;
+	struct gs_stocked *event;
 
 	while ((event = fence->events) != NULL) {
 		fence->events = event->next;
-		event_give(event);
+		gs_stock_give(event);
 	}
 	gsb_lock_acquire(&fence_lock);
-	gsb_slab_give(&pool()->fences, fence);
+	gsb_slab_give(slab(), fence);
 	gsb_lock_release(&fence_lock);
 }
 
@@ -104,7 +58,7 @@ static struct fence *fence_take(void)
 	struct fence *fence;
 
 	gsb_lock_acquire(&fence_lock);
-	fence = gsb_slab_take(&pool()->fences);
+	fence = gsb_slab_take(slab());
 	gsb_lock_release(&fence_lock);
 	return fence;
 }
@@ -140,15 +94,15 @@ static bool is_default_stream(const struct gsa_stream *stream)
 /* Adds one event to the fence: of a stream, or of the whole context when stream is NULL. */
 static int fence_add(struct fence *fence, const struct gs_context *context, const struct gsa_stream *stream)
 {
-	struct pooled_event *event;
+	struct gs_stocked *event;
 	CUresult result = CUDA_SUCCESS;
 	bool pushed;
 
-	event = event_take(context);
+	event = gs_stock_take(context);
 	if (event == NULL)
 		return GS_E_NO_HOST_MEMORY;
 	if (!gs_context_enter(context->handle, &pushed)) {
-		event_give(event);
+		gs_stock_give(event);
 		return GS_E_NOT_FOUND;
 	}
 	if (event->event == NULL)
@@ -158,7 +112,7 @@ static int fence_add(struct fence *fence, const struct gs_context *context, cons
 					: record_context(context->handle, event->event);
 	gs_context_leave(pushed);
 	if (result != CUDA_SUCCESS) {
-		event_give(event);
+		gs_stock_give(event);
 		return stream != NULL ? GS_E_NOT_FOUND : gs_driver_error(result);
 	}
 	event->next = fence->events;
@@ -259,8 +213,8 @@ int gs_fence_all(void *user, uint64_t *ret_fence)
 /* A context that is gone has waited for its work. */
 static int events_poll(const struct fence *fence)
 {
-	for (const struct pooled_event *event = fence->events; event != NULL; event = event->next) {
-		CUresult result = context_alive(event) ? gs_driver.cuEventQuery(event->event) : CUDA_SUCCESS;
+	for (const struct gs_stocked *event = fence->events; event != NULL; event = event->next) {
+		CUresult result = gs_stock_lives(event) ? gs_driver.cuEventQuery(event->event) : CUDA_SUCCESS;
 
 		if (result == CUDA_ERROR_NOT_READY)
 			return 0;
@@ -293,8 +247,8 @@ int gs_fence_wait(void *user, uint64_t token)
 		return GS_E_FORBIDDEN;
 	gs_thread.memory_work++;
 	saved = gs_order_relaxed_begin();
-	for (const struct pooled_event *event = fence->events; event != NULL && error == GS_OK; event = event->next)
-		if (context_alive(event))
+	for (const struct gs_stocked *event = fence->events; event != NULL && error == GS_OK; event = event->next)
+		if (gs_stock_lives(event))
 			error = gs_driver_error(gs_driver.cuEventSynchronize(event->event));
 	gs_order_relaxed_end(saved);
 	return error;
@@ -350,7 +304,7 @@ static struct command {
 	uint64_t stream_id;
 	uint64_t number;    /* of its record: no other has it */
 	unsigned recording; /* threads that record anew: it stays meanwhile, for others may be waiting for the stream */
-	struct pooled_event *event;
+	struct gs_stocked *event;
 	struct command *next;
 } *commands; /* see command_list */
 static uint64_t commands_ever; /* guarded likewise */
@@ -372,19 +326,20 @@ static struct command **command_find(uint64_t stream_id)
 	return link;
 }
 
-static void command_drop(struct command **link)
+/* Its event is the caller's to give back. */
+static struct gs_stocked *command_drop(struct command **link)
 {
 	struct command *command = *link;
+	struct gs_stocked *event = command->event;
 
 	*link = command->next;
-	command->event->next = pool()->free_events;
-	pool()->free_events = command->event;
 	gsb_slab_give(&command_slab, command);
 	atomic_fetch_sub(&gs_fence_command_count, 1);
+	return event;
 }
 
 /* The stream's own from now on. False: no host memory. */
-static bool command_keep(uint64_t stream_id, struct pooled_event *event)
+static bool command_keep(uint64_t stream_id, struct gs_stocked *event)
 {
 	struct command *command;
 
@@ -403,9 +358,9 @@ static bool command_keep(uint64_t stream_id, struct pooled_event *event)
 }
 
 /* The event that the stream has already, to be recorded anew, followed by command_recorded; NULL. */
-static struct pooled_event *command_begin(uint64_t stream_id)
+static struct gs_stocked *command_begin(uint64_t stream_id)
 {
-	struct pooled_event *event = NULL;
+	struct gs_stocked *event = NULL;
 	struct command **link;
 
 	gsb_lock_acquire(&fence_lock);
@@ -436,8 +391,8 @@ static CUresult command_ask(const struct gsa_stream *stream, CUresult (*ask)(CUe
 {
 	struct command asked = {.event = NULL};
 	struct gs_order_relaxed saved;
+	struct gs_stocked *dropped = NULL;
 	struct command **link;
-	bool dropped = false;
 	CUresult result;
 
 	gsb_lock_acquire(&fence_lock);
@@ -445,7 +400,7 @@ static CUresult command_ask(const struct gsa_stream *stream, CUresult (*ask)(CUe
 	if (*link != NULL)
 		asked = **link;
 	gsb_lock_release(&fence_lock);
-	if (asked.event == NULL || !context_alive(asked.event))
+	if (asked.event == NULL || !gs_stock_lives(asked.event))
 		return CUDA_SUCCESS;
 	saved = gs_order_relaxed_begin();
 	result = ask(asked.event->event);
@@ -456,12 +411,12 @@ static CUresult command_ask(const struct gsa_stream *stream, CUresult (*ask)(CUe
 		result = gs_moment_await((CUcontext)(uintptr_t)stream->owner);
 	gsb_lock_acquire(&fence_lock);
 	link = command_find(stream->id);
-	if (*link != NULL && (*link)->number == asked.number && (*link)->recording == 0) {
-		command_drop(link);
-		dropped = true;
-	}
+	if (*link != NULL && (*link)->number == asked.number && (*link)->recording == 0)
+		dropped = command_drop(link);
 	gsb_lock_release(&fence_lock);
-	return dropped && result == CUDA_SUCCESS ? command_ask(stream, ask) : result;
+	if (dropped != NULL)
+		gs_stock_give(dropped);
+	return dropped != NULL && result == CUDA_SUCCESS ? command_ask(stream, ask) : result;
 }
 
 CUresult gs_fence_command_wait(const struct gsa_stream *stream)
@@ -476,19 +431,47 @@ CUresult gs_fence_command_query(const struct gsa_stream *stream)
 
 void gs_fence_command_ends(uint64_t stream_id)
 {
+	struct gs_stocked *event = NULL;
 	struct command **link;
 
 	gsb_lock_acquire(&fence_lock);
 	link = command_find(stream_id);
 	if (*link != NULL)
-		command_drop(link);
+		event = command_drop(link);
 	gsb_lock_release(&fence_lock);
+	if (event != NULL)
+		gs_stock_give(event);
+}
+
+/* One of a stream that is gone with its context; NULL: there is none. */
+static struct gs_stocked *command_of_context(uint64_t context_id)
+{
+	struct gs_stocked *event = NULL;
+	struct command **link;
+
+	gsb_lock_acquire(&fence_lock);
+	link = command_list();
+	while (*link != NULL && (*link)->event->context_id != context_id)
+		link = &(*link)->next;
+	if (*link != NULL)
+		event = command_drop(link);
+	gsb_lock_release(&fence_lock);
+	return event;
+}
+
+void gs_fences_context_gone(uint64_t context_id)
+{
+	struct gs_stocked *event;
+
+	while ((event = command_of_context(context_id)) != NULL)
+		gs_stock_give(event);
+	gs_stock_context_gone(context_id);
 }
 
 static CUresult barrier_record(const struct gs_context *context, const struct gsa_stream *stream)
 {
 	CUstream handle = (CUstream)(uintptr_t)stream->handle;
-	struct pooled_event *event = command_begin(stream->id);
+	struct gs_stocked *event = command_begin(stream->id);
 	CUresult result = CUDA_SUCCESS;
 
 	if (event != NULL) {
@@ -496,7 +479,7 @@ static CUresult barrier_record(const struct gs_context *context, const struct gs
 		command_recorded(stream->id);
 		return result;
 	}
-	event = event_take(context);
+	event = gs_stock_take(context);
 	if (event == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (event->event == NULL)
@@ -508,7 +491,7 @@ static CUresult barrier_record(const struct gs_context *context, const struct gs
 			return CUDA_SUCCESS;
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	event_give(event);
+	gs_stock_give(event);
 	return result;
 }
 
@@ -574,19 +557,14 @@ CUresult gs_fence_barrier(const struct gsa_stream *stream, uint64_t *mark)
 
 void gs_fences_check(const uint64_t *fences, size_t count)
 {
-	const struct fence_pool *all;
-	size_t events = 0;
+	size_t events = atomic_load(&gs_fence_command_count);
 
-	gsb_lock_acquire(&fence_lock);
-	all = pool();
 	for (size_t i = 0; i < count; i++)
-		for (const struct pooled_event *event = ((const struct fence *)(uintptr_t)fences[i])->events;
+		for (const struct gs_stocked *event = ((const struct fence *)(uintptr_t)fences[i])->events;
 		     event != NULL; event = event->next)
 			events++;
-	for (const struct pooled_event *event = all->free_events; event != NULL; event = event->next)
-		events++;
-	events += atomic_load(&gs_fence_command_count);
-	gsb_assert(all->fences.total_count - all->fences.free_count == count);
-	gsb_assert(all->events.total_count - all->events.free_count == events);
+	gsb_lock_acquire(&fence_lock);
+	gsb_assert(slab()->total_count - slab()->free_count == count);
 	gsb_lock_release(&fence_lock);
+	gsb_assert(gs_stock_taken() == events);
 }

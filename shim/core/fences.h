@@ -40,6 +40,9 @@ CUresult gs_fence_command_query(const struct gsa_stream *stream);
 /* The stream ends. */
 void gs_fence_command_ends(uint64_t stream_id);
 
+/* The context is gone, and its streams and events with it. */
+void gs_fences_context_gone(uint64_t context_id);
+
 /* Streams that have some. */
 extern GSB_OURS _Atomic unsigned gs_fence_command_count;
 
