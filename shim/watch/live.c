@@ -136,25 +136,51 @@ void gs_live_add(const struct gs_live *entry)
 	gsb_lock_release(&lock);
 }
 
+static void live_take(struct node **link, struct gs_live *ret_entry)
+{
+	struct node *node = *link;
+
+	gsb_debug_assert(gsb_lock_held(&lock));
+	*ret_entry = node->entry;
+	total_subtract(&node->entry);
+	*link = node->next;
+	gsb_slab_give(&nodes, node);
+	entry_count--;
+}
+
 int gs_live_remove(enum gs_live_class live_class, uint64_t address, struct gs_live *ret_entry)
 {
 	int error = GS_E_NOT_FOUND;
 
 	gsb_lock_acquire(&lock);
 	if (bucket_count != 0) {
-		struct node **link = link_of((uint8_t)live_class, address), *node = *link;
+		struct node **link = link_of((uint8_t)live_class, address);
 
-		if (node != NULL) {
-			*ret_entry = node->entry;
-			total_subtract(&node->entry);
-			*link = node->next;
-			gsb_slab_give(&nodes, node);
-			entry_count--;
+		if (*link != NULL) {
+			live_take(link, ret_entry);
 			error = GS_OK;
 		}
 	}
 	gsb_lock_release(&lock);
 	return error;
+}
+
+size_t gs_live_remove_owned(uint64_t owner, struct gs_live *ret_entries, size_t capacity)
+{
+	size_t count = 0;
+
+	gsb_lock_acquire(&lock);
+	for (size_t at = 0; at < bucket_count; at++) {
+		struct node **link = &buckets[at];
+
+		while (*link != NULL && count < capacity)
+			if ((*link)->entry.owner == owner)
+				live_take(link, &ret_entries[count++]);
+			else
+				link = &(*link)->next;
+	}
+	gsb_lock_release(&lock);
+	return count;
 }
 
 struct gs_live_total gs_live_total(enum gs_live_class live_class, uint8_t device)

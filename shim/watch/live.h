@@ -27,7 +27,7 @@ struct gs_live {
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t time_ns;    /* CLOCK_MONOTONIC of the allocation */
-	uint64_t owner;      /* context for device memory, 0 otherwise */
+	uint64_t owner;      /* context that it dies with; 0: none */
 	uint32_t stack;      /* 0 = unknown */
 	uint32_t thread;     /* kernel thread id */
 	uint8_t live_class;  /* enum gs_live_class */
@@ -39,6 +39,9 @@ void gs_live_add(const struct gs_live *entry);
 
 /* Removes and returns it. 0 or GS_E_NOT_FOUND. */
 int gs_live_remove(enum gs_live_class live_class, uint64_t address, struct gs_live *ret_entry);
+
+/* Removes entries of the owner, as many as there is room for. Returns how many those were. */
+size_t gs_live_remove_owned(uint64_t owner, struct gs_live *ret_entries, size_t capacity);
 
 /* Now and highest, by class and device; device 255 = host. */
 struct gs_live_total {

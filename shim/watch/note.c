@@ -114,6 +114,11 @@ static void track(enum gs_live_class live_class, enum gs_event_type type, uint64
 	add_event(type, entry.time_ns, entry.time_ns, address, size_bytes, 0, entry.stack, device);
 }
 
+static void untracked(enum gs_event_type type, const struct gs_live *entry)
+{
+	add_event(type, gs_clock_ns(), entry->time_ns, entry->address, entry->size_bytes, 0, entry->stack, entry->device);
+}
+
 static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint64_t address)
 {
 	struct gs_live entry;
@@ -122,20 +127,37 @@ static int untrack(enum gs_live_class live_class, enum gs_event_type type, uint6
 	if (__builtin_expect(gs_hazards, 0))
 		gs_hazard_memory_ends(live_class, address);
 	if (error == GS_OK)
-		add_event(type, gs_clock_ns(), entry.time_ns, address, entry.size_bytes, 0, entry.stack, entry.device);
+		untracked(type, &entry);
 	return error;
+}
+
+/* The current context; 0: none, or only_primary, and it is another one. */
+static uint64_t owner_now(bool only_primary)
+{
+	struct gs_context context;
+
+	return gs_context_current(&context) && (context.primary || !only_primary) ? (uint64_t)(uintptr_t)context.handle : 0;
+}
+
+static void driver_alloc(const struct gs_call *call, enum gs_live_class live_class, uint64_t address, uint64_t size_bytes,
+			 uint64_t owner)
+{
+	CUdevice device = 0;
+
+	if (gs_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+		device = 0;
+	track(live_class, GS_EVENT_DRIVER_ALLOC, address, size_bytes, owner, (uint8_t)device, gs_note_stack(call));
 }
 
 void gs_note_driver_alloc(const struct gs_call *call, enum gs_live_class live_class, uint64_t address,
 			  uint64_t size_bytes)
 {
-	CUcontext context = NULL;
-	CUdevice device = 0;
+	driver_alloc(call, live_class, address, size_bytes, live_class != GS_LIVE_HANDLE ? owner_now(false) : 0);
+}
 
-	if (gs_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || gs_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
-		device = 0;
-	track(live_class, GS_EVENT_DRIVER_ALLOC, address, size_bytes, (uint64_t)(uintptr_t)context, (uint8_t)device,
-	      gs_note_stack(call));
+void gs_note_pool_alloc(const struct gs_call *call, uint64_t address, uint64_t size_bytes)
+{
+	driver_alloc(call, GS_LIVE_DRIVER, address, size_bytes, owner_now(true));
 }
 
 void gs_note_driver_free(uint64_t address)
@@ -194,13 +216,26 @@ void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t
 
 void gs_note_host_alloc(const struct gs_call *call, const void *address, uint64_t size_bytes)
 {
-	track(GS_LIVE_HOST, GS_EVENT_HOST_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, 0, HOST_DEVICE,
+	track(GS_LIVE_HOST, GS_EVENT_HOST_ALLOC, (uint64_t)(uintptr_t)address, size_bytes, owner_now(false), HOST_DEVICE,
 	      gs_note_stack(call));
 }
 
 void gs_note_host_free(const void *address)
 {
 	untrack(GS_LIVE_HOST, GS_EVENT_HOST_FREE, (uint64_t)(uintptr_t)address);
+}
+
+void gs_note_context_gone(CUcontext context)
+{
+	struct gs_live entries[64];
+	size_t count;
+
+	while ((count = gs_live_remove_owned((uint64_t)(uintptr_t)context, entries, sizeof(entries) / sizeof(entries[0]))) > 0)
+		for (size_t i = 0; i < count; i++) {
+			if (__builtin_expect(gs_hazards, 0))
+				gs_hazard_memory_ends(entries[i].live_class, entries[i].address);
+			untracked(entries[i].live_class == GS_LIVE_HOST ? GS_EVENT_HOST_FREE : GS_EVENT_DRIVER_FREE, &entries[i]);
+		}
 }
 
 void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t device, const void *call_site)

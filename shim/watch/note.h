@@ -36,6 +36,7 @@ void gs_note_freed(const struct gs_device *device, const struct gsa_note *note, 
 /* Served by the driver, in the current context. */
 void gs_note_driver_alloc(const struct gs_call *call, enum gs_live_class live_class, uint64_t address,
 			  uint64_t size_bytes);
+void gs_note_pool_alloc(const struct gs_call *call, uint64_t address, uint64_t size_bytes); /* outlives all but primary contexts */
 void gs_note_driver_free(uint64_t address);
 void gs_note_driver_release(uint64_t handle);
 
@@ -52,6 +53,9 @@ void gs_note_event(const struct gs_call *call, enum gs_event_type type, uint64_t
 
 void gs_note_host_alloc(const struct gs_call *call, const void *address, uint64_t size_bytes);
 void gs_note_host_free(const void *address);
+
+/* What was allocated in the context is gone with it. */
+void gs_note_context_gone(CUcontext context);
 
 /* Reported by PyTorch's allocator. */
 void gs_note_tensor_alloc(const void *address, uint64_t size_bytes, uint8_t device, const void *call_site);

@@ -13,6 +13,7 @@
 #include "shim/watch/causal.h"
 #include "shim/watch/hazard.h"
 #include "shim/watch/launch.h"
+#include "shim/watch/note.h"
 #include "shim/watch/sample.h"
 
 static void context_gone(CUcontext context)
@@ -26,6 +27,7 @@ static void context_gone(CUcontext context)
 	gs_order_context_gone(context);
 	gs_ipc_context_gone(context);
 	gs_context_gone(context);
+	gs_note_context_gone(context);
 }
 
 /* The program's holds on each primary context that we have seen. There may be more: the library may have been loaded

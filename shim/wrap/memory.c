@@ -220,7 +220,7 @@ CUresult gs_on_cuMemAllocAsync(struct gs_call *call, PFN_cuMemAllocAsync_v11020 
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, hStream);
 	if (result == CUDA_SUCCESS)
-		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
+		gs_note_pool_alloc(call, *dptr, bytesize);
 	return result;
 }
 
@@ -240,7 +240,7 @@ CUresult gs_on_cuMemAllocFromPoolAsync(struct gs_call *call, PFN_cuMemAllocFromP
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && gs_devices_trim(true) > 0)
 		result = real(dptr, bytesize, pool, hStream);
 	if (result == CUDA_SUCCESS)
-		gs_note_driver_alloc(call, GS_LIVE_DRIVER, *dptr, bytesize);
+		gs_note_pool_alloc(call, *dptr, bytesize);
 	return result;
 }
 

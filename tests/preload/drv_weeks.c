@@ -117,10 +117,10 @@ static void by_event(unsigned round)
 	NEED(cuEventDestroy(event));
 }
 
-/* All that the context has dies with it. */
+/* All that the context has dies with it, but for what is a pool's. */
 static void by_context(unsigned round)
 {
-	CUdeviceptr memory, managed;
+	CUdeviceptr memory, managed, pooled;
 	CUstream blocking;
 	CUcontext own;
 	void *host;
@@ -135,8 +135,11 @@ static void by_context(unsigned round)
 	NEED(cuMemAlloc(&memory, 1 << 20));
 	NEED(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
 	NEED(cuMemAllocHost(&host, 4096));
+	NEED(cuMemAllocAsync(&pooled, 512, blocking));
 	NEED(cuCtxDestroy(own));
 	NEED(cuCtxSetCurrent(context));
+	if (round >= 3)
+		NEED(cuMemFreeAsync(pooled, stream));
 }
 
 static void *thread_main(void *unused)

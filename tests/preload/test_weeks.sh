@@ -23,5 +23,21 @@ import glob, json, sys
 waits = json.load(open(glob.glob(sys.argv[1] + "/*.json")[0]))["waits"]
 print(waits["clear"][-1], waits["drained"][-2])' "$folder/$kind")" '1 1'
 done
+
+# Nor is anything alive that has died with its context.
+declare -A of_driver=([vmm]=0 [cudamalloc]=3 [off]=4)
+for backend in vmm cudamalloc off; do
+	GPUSHIM_ALLOC_CONF=snapshot_dir:$folder/$backend,backend:$backend "$TOP/scripts/sim-run" --build "$BUILD" \
+		"$BUILD/tests/preload/drv_weeks" context 100 >"$folder/output" 2>&1
+	is "$backend: only what was allocated in a context that lives" "$(python3 -c '
+import glob, json, sys
+snapshot = json.load(open(glob.glob(sys.argv[1] + "/*.json")[0]))
+types, frees = snapshot["events"]["type_names"], {}
+for event in snapshot["events"]["type"]:
+    frees[types[event]] = frees.get(types[event], 0) + 1
+print(len(snapshot["live"]["address"]) + snapshot["blocks"]["state"].count(snapshot["blocks"]["state_names"].index("live")),
+      *(frees.get(kind + "_alloc", 0) - frees.get(kind + "_free", 0) for kind in ("driver", "host")))' "$folder/$backend")" \
+		"4 ${of_driver[$backend]} 0"
+done
 rm -rf "$folder"
 done_testing
