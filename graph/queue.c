@@ -267,12 +267,18 @@ static void poke(_Atomic uint32_t *word, uint32_t value)
 	atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-/* While resting, work is counted that comes without flushes and pauses. */
-static bool wants_again(struct gsg_queue *queue, uint64_t now_ticks)
+/* After a pause. */
+static bool is_late(const struct gsg_queue *queue, uint64_t now_ticks)
 {
 	int64_t pause_ticks = (int64_t)(now_ticks - atomic_load_explicit(&queue->run_ticks, memory_order_relaxed));
 
-	if (queue->options.pause_ticks != 0 && pause_ticks > (int64_t)queue->options.pause_ticks)
+	return queue->options.pause_ticks != 0 && pause_ticks > (int64_t)queue->options.pause_ticks;
+}
+
+/* While resting, work is counted that comes without flushes and pauses. */
+static bool wants_again(struct gsg_queue *queue, uint64_t now_ticks)
+{
+	if (is_late(queue, now_ticks))
 		poke(&queue->run_length, 1);
 	atomic_store_explicit(&queue->run_ticks, now_ticks, memory_order_relaxed);
 	if (peek(&queue->run_length) < peek(&queue->wake_at))
@@ -307,6 +313,22 @@ bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks)
 		atomic_store_explicit(&queue->resting, true, memory_order_relaxed);
 		return wants_again(queue, now_ticks);
 	}
+	return true;
+}
+
+bool gsg_queue_rests(struct gsg_queue *queue, uint64_t now_ticks)
+{
+	uint32_t length = peek(&queue->run_length) + 1;
+
+	if (queue->options.eager || peek(&queue->pass_runs) != 0 || !atomic_load_explicit(&queue->resting, memory_order_relaxed) ||
+	    atomic_load_explicit(&queue->starved, memory_order_relaxed) || length >= peek(&queue->wake_at) ||
+	    !gsg_queue_empty(queue))
+		return false;
+	if (is_late(queue, now_ticks))
+		length = 1;
+	atomic_store_explicit(&queue->run_ticks, now_ticks, memory_order_relaxed);
+	poke(&queue->run_length, length);
+	waited = true;
 	return true;
 }
 
@@ -492,6 +514,16 @@ void gsg_queue_catch_up(struct gsg_queue *queue)
 		return;
 	atomic_fetch_add_explicit(&queue->stats.flushes, 1, memory_order_relaxed);
 	wait_until(queue, target);
+}
+
+bool gsg_queue_flush_resting(struct gsg_queue *queue)
+{
+	if (!atomic_load_explicit(&queue->resting, memory_order_relaxed) || peek(&queue->pass_runs) != 0 ||
+	    atomic_load_explicit(&queue->run_wait_ns, memory_order_relaxed) != 0 || !gsg_queue_empty(queue))
+		return false;
+	poke(&queue->run_length, 0);
+	waited = true;
+	return true;
 }
 
 void gsg_queue_flush(struct gsg_queue *queue)

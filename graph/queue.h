@@ -118,6 +118,10 @@ void gsg_queue_forget(struct gsg_queue *queue);
 /* Whether the next piece of work should be put; false: the caller flushes (which is cheap then) and does it itself. */
 bool gsg_queue_wants(struct gsg_queue *queue, uint64_t now_ticks);
 
+/* Before that, and cheaper: the thread rests, all that was put has run, and the next piece of work changes nothing of that. True: it
+ * is noted, and the caller does the work himself. */
+bool gsg_queue_rests(struct gsg_queue *queue, uint64_t now_ticks);
+
 /* Room for a record of so many bytes, all of them the caller's to fill but the header; waits while the ring is full. Nobody
  * else puts until gsg_queue_put_end. NULL: the queue is closed. */
 struct gsg_record *gsg_queue_put_begin(struct gsg_queue *queue, uint16_t kind, size_t size_bytes, uint64_t now_ticks);
@@ -139,6 +143,9 @@ static inline bool gsg_queue_empty(const struct gsg_queue *queue)
 /* Both return when all that had been put has run, and do nothing in the queue's own thread. Flush is for calls that are no
  * work, catch_up for work that could not be put: only the first ends a run. */
 void gsg_queue_flush(struct gsg_queue *queue);
+
+/* The same as a flush where the thread rests and all has run; false: it is not so, and nothing is done. */
+bool gsg_queue_flush_resting(struct gsg_queue *queue);
 void gsg_queue_catch_up(struct gsg_queue *queue);
 
 #endif

@@ -71,32 +71,45 @@ static void stack_enter(struct gs_unwind *unwind, uint64_t sp)
 	}
 }
 
+/* Whether the stack can be read up to the word, which lies above what is known. */
+static __attribute__((noinline)) bool reaches(struct gs_unwind *unwind, const uint64_t *word)
+{
+	if (!gsb_os_is_readable(word))
+		return false;
+	unwind->high = ((uint64_t)(uintptr_t)word & ~(uint64_t)(GSB_PAGE_BYTES - 1)) + GSB_PAGE_BYTES;
+	return true;
+}
+
 /* The word at an address of the stack that is not below sp. */
 static inline GS_OTHERS_FRAMES bool word_at(struct gs_unwind *unwind, uint64_t sp, uint64_t address, uint64_t *ret_word)
 {
 	if (__builtin_expect(address < sp || address % sizeof(uint64_t) != 0, 0))
 		return false;
-	if (__builtin_expect(address >= unwind->high, 0)) {
-		if (!gsb_os_is_readable((const void *)(uintptr_t)address))
-			return false;
-		unwind->high = (address & ~(uint64_t)(GSB_PAGE_BYTES - 1)) + GSB_PAGE_BYTES;
-	}
+	if (__builtin_expect(address >= unwind->high, 0) && !reaches(unwind, (const uint64_t *)(uintptr_t)address))
+		return false;
 	*ret_word = *(const uint64_t *)(uintptr_t)address;
 	return true;
 }
 
+/* Code between own_start and own_end keeps frame pointers. */
 GS_OTHERS_FRAMES bool gs_unwind_enter(struct gs_unwind *unwind, uint64_t own_start, uint64_t own_end, struct gs_place *ret_place)
 {
-	uint64_t bp = (uint64_t)(uintptr_t)__builtin_frame_address(0), sp = bp, address;
+	const uint64_t *frame = __builtin_frame_address(0), *outer = frame;
+	uint64_t address;
 
-	stack_enter(unwind, sp);
+	stack_enter(unwind, (uint64_t)(uintptr_t)frame);
 	do {
-		if (!word_at(unwind, sp, bp + 8, &address))
+		if (outer < frame || ((uint64_t)(uintptr_t)(outer + 2) > unwind->high && !reaches(unwind, outer + 1)))
 			return false;
-		sp = bp + 16;
-		bp = *(const uint64_t *)(uintptr_t)bp;
+		frame = outer;
+		outer = (const uint64_t *)(uintptr_t)frame[0];
+		address = frame[1];
 	} while (address - own_start < own_end - own_start);
-	*ret_place = (struct gs_place){.address = address, .sp = sp, .bp = bp};
+	*ret_place = (struct gs_place){
+		.address = address,
+		.sp = (uint64_t)(uintptr_t)(frame + 2),
+		.bp = (uint64_t)(uintptr_t)outer,
+	};
 	return true;
 }
 

@@ -184,22 +184,20 @@ void gs_submit_after_fork(void)
 /* Not for work: it ends a run of it. */
 static void await(bool ends_run)
 {
-	uint64_t start_ns;
+	uint64_t start_ns = gsg_queue_empty(&queue) ? 0 : gsb_os_now_ns();
 
-	if (gsg_queue_is_own())
-		return;
-	start_ns = gsg_queue_empty(&queue) ? 0 : gsb_os_now_ns();
 	if (ends_run)
 		gsg_queue_flush(&queue);
 	else
 		gsg_queue_catch_up(&queue);
-	if (start_ns != 0)
+	if (start_ns != 0 && !gsg_queue_is_own())
 		gs_submit_count_flush(gs_thread.driver_fn, gsb_os_now_ns() - start_ns);
 }
 
 void gs_submit_flush_queue(void)
 {
-	await(true);
+	if (!gsg_queue_flush_resting(&queue))
+		await(true);
 }
 
 uint64_t gs_submit_epoch(void)
@@ -377,6 +375,15 @@ enum gs_submit_reason gs_put_may(const struct gs_call *call, CUstream stream)
 	if (gs_order_capturing())
 		return GS_SUBMIT_FOR_CAPTURE;
 	return gs_order_broken() || gs_order_blind() ? GS_SUBMIT_FOR_SIGHT : GS_SUBMIT_MAY;
+}
+
+bool gs_submit_rests(const struct gs_call *call, CUstream stream)
+{
+	if (!atomic_load_explicit(&gs_submit_started, memory_order_relaxed) || gs_put_may(call, stream) != GS_SUBMIT_MAY ||
+	    !gsg_queue_rests(&queue, gs_call_moment(call)))
+		return false;
+	gs_submit_count_direct(GS_SUBMIT_FOR_RESTS);
+	return true;
 }
 
 bool gs_put_ready(void)

@@ -80,6 +80,10 @@ uint64_t gs_submit_epoch(void);
 bool gs_submit_put(const struct gs_call *call, struct gs_submit_launch *launch);
 void gs_submit_learn(const struct gs_call *call, const struct gs_submit_launch *launch);
 
+/* Work on the stream is about to be done: whether it is one of few pieces between two waits, as all were of late. Nothing is gained
+ * then by putting it off, and nothing should be lost: the caller makes it. What was put off has been made. */
+bool gs_submit_rests(const struct gs_call *call, CUstream stream);
+
 static inline bool gs_submit_is_on(void)
 {
 	return __builtin_expect(atomic_load_explicit(&gs_submit_on, memory_order_relaxed), 0);
@@ -126,6 +130,8 @@ static inline bool gs_submit_work(const struct gs_call *call, struct gs_submit_w
 		gs_submit_flush();
 		return false;
 	}
+	if (gs_submit_rests(call, work->stream))
+		return false;
 	work->epoch = gs_submit_epoch();
 	return gs_submit_work_put(call, work);
 }

@@ -39,10 +39,12 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 	struct gs_submit_launch launch;
 	CUlaunchConfig config;
 	CUresult result = CUDA_SUCCESS;
-	bool on = gs_submit_is_on(), put = false;
+	bool asked = false, put = false;
 
 	gs_order_note_stream(hStream);
-	if (on) {
+	if (!gs_submit_is_on()) {
+		gs_submit_flush();
+	} else if (!gs_submit_rests(call, hStream)) {
 		config = (CUlaunchConfig){
 			.gridDimX = gridDimX,
 			.gridDimY = gridDimY,
@@ -61,14 +63,13 @@ CUresult gs_on_cuLaunchKernel(struct gs_call *call, PFN_cuLaunchKernel_v4000 rea
 			.now = gs_sample_is_due(call),
 		};
 		put = gs_submit_launch(call, &launch);
-	} else {
-		gs_submit_flush();
+		asked = true;
 	}
 	if (!put) {
 		gs_sample_launch(call, hStream);
 		result = real(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
 			      kernelParams, extra);
-		if (on)
+		if (asked)
 			gs_submit_launched(call, &launch, result);
 	}
 	return launched_with(call, f, hStream, kernelParams, extra, result);
@@ -90,11 +91,13 @@ CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v1106
 	bool sampled = config != NULL && !overlaps(config);
 	struct gs_submit_launch launch;
 	CUresult result = CUDA_SUCCESS;
-	bool on = gs_submit_is_on(), put = false;
+	bool asked = false, put = false;
 
 	if (config != NULL)
 		gs_order_note_stream(config->hStream);
-	if (on) {
+	if (!gs_submit_is_on()) {
+		gs_submit_flush();
+	} else if (config == NULL || !gs_submit_rests(call, config->hStream)) {
 		launch = (struct gs_submit_launch){
 			.config = config,
 			.function = f,
@@ -103,14 +106,13 @@ CUresult gs_on_cuLaunchKernelEx(struct gs_call *call, PFN_cuLaunchKernelEx_v1106
 			.now = sampled && gs_sample_is_due(call),
 		};
 		put = gs_submit_launch(call, &launch);
-	} else {
-		gs_submit_flush();
+		asked = true;
 	}
 	if (!put) {
 		if (sampled)
 			gs_sample_launch(call, config->hStream);
 		result = real(config, f, kernelParams, extra);
-		if (on)
+		if (asked)
 			gs_submit_launched(call, &launch, result);
 	}
 	return launched_with(call, f, config != NULL ? config->hStream : NULL, kernelParams, extra, result);
