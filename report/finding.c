@@ -260,6 +260,31 @@ static void timing_judge(const struct gsr_model *model, const size_t *row, size_
 	finding->kind = finding->tried >= TRIED_LEAST && timed >= TRIED_LEAST ? GSR_FINDING_AUTOTUNE : GSR_FINDING_TIMING;
 }
 
+/* How often the program came by: one pass calls several functions (a copy, and the wait for it), each of them by whatever stack. */
+static uint64_t calls_of(const struct gsr_model *model, const size_t *row, size_t count)
+{
+	uint64_t functions[16], calls[16], most = 0;
+	size_t known = 0;
+
+	for (size_t at = 0; at < count; at++) {
+		uint64_t function = GSR_CELL(model, waits, function, row[at]);
+		size_t which = 0;
+
+		while (which < known && functions[which] != function)
+			which++;
+		if (which == sizeof(calls) / sizeof(calls[0]))
+			continue;
+		if (which == known) {
+			functions[known] = function;
+			calls[known++] = 0;
+		}
+		calls[which] += GSR_CELL(model, waits, calls, row[at]);
+		if (calls[which] > most)
+			most = calls[which];
+	}
+	return most;
+}
+
 static void finding_make(const struct gsr_model *model, struct gsr_places *places, const size_t *row, size_t count,
 			 uint64_t launches, struct gsr_finding *finding)
 {
@@ -272,8 +297,6 @@ static void finding_make(const struct gsr_model *model, struct gsr_places *place
 		const char *of_row = GSR_NAME(model, waits, memory, row[at]);
 
 		finding->host_ns += GSR_CELL(model, waits, host_ns, row[at]);
-		if (calls > finding->calls)
-			finding->calls = calls;
 		if (longest_ns > finding->longest_ns)
 			finding->longest_ns = longest_ns;
 		if (GSR_CELL(model, waits, size_bytes, row[at]) > 0) {
@@ -283,6 +306,7 @@ static void finding_make(const struct gsr_model *model, struct gsr_places *place
 		}
 		function_add(&finding->functions, gsr_string(model, GSR_CELL(model, waits, function, row[at])));
 	}
+	finding->calls = calls_of(model, row, count);
 	finding->stack = GSR_CELL(model, waits, stack, row[0]);
 	finding->memory = memory == NULL || strcmp(memory, "none") == 0 ? "" : memory;
 	finding->kind = kind_of(model, places, row, count);

@@ -146,4 +146,33 @@ tap.ok("instead: here the cache has to grow" in text and "backend:vmm" not in te
 tap.ok("of that, 200.00 ms were in calls for memory" in text, "calls for memory are named apart", text)
 text = memory_calls("cudamalloc", 6 * MS, 5 * MS)
 tap.ok("about 1 in a step\n" in text and "(backend:vmm)" in text, "nothing is more than a step; without a cache it is advised", text)
+# --- how often a line was come by ------------------------------------------------------------------------------------
+
+
+def times(ways, functions):
+    """What sync says of one line: reached by so many stacks, 10 times by each, where it calls so many functions."""
+    data = copy.deepcopy(copies)
+    waits, stacks = data["waits"], data["stacks"]
+    stack = waits["stack"][0]
+    rows = {key: [] for key in waits if not key.endswith("_names")}
+    for way in range(ways):
+        for function in range(functions):
+            for key in rows:
+                rows[key].append(waits[key][0])
+            rows["stack"][-1], rows["calls"][-1], rows["function"][-1] = stack, 10, len(data["strings"]) + function
+        stacks["parent"].append(stack)
+        stacks["frame"].append(stacks["frame"][stack])
+        stack = len(stacks["parent"]) - 1
+    data["strings"] += ["cuWait%d" % function for function in range(functions)]
+    waits.update(rows)
+    with open(tap.path_of("ways.json"), "w") as file:
+        json.dump(data, file)
+    return json.loads(tap.report("sync", "--json", "ways.json")[1])["findings"][0]["calls"]
+
+
+tap.equal(times(1, 1), 10, "a line is come by as often as it calls its function")
+tap.equal(times(1, 3), 10, "one that calls three functions each time, no more often")
+tap.equal(times(3, 2), 30, "one that is reached by three ways, by all of them")
+tap.equal(times(2, 40), 20, "of any number of functions")
+
 tap.done()
