@@ -12,6 +12,14 @@ grows() { # grows KIND ROUNDS KIB: by no more than that from the first tenth of 
 }
 
 grows thread_in_crowd 1500 4096
+# The newest launches and the tables of a thread take half a MiB before they are full.
+for kind in stream blocking_stream stream_left event graph host registered; do
+	grows $kind 8000 1024
+done
+grows size 20000 1024
+for kind in thread pool context; do
+	grows $kind 2000 1024
+done
 
 # After any number of streams it is still known when there is nothing left to wait for.
 folder=$(mktemp -d)
