@@ -258,7 +258,7 @@ static char *short_name(const char *name, int longest)
 
 char *gsr_kernel_text(const struct gsr_model *model, uint64_t name, char text[GSR_CELL_BYTES])
 {
-	const char *mangled = gsr_string(model, name);
+	const char *mangled = name != 0 ? gsr_string(model, name) : "(no name)"; /* there was no room for it */
 	char *plain = cplus_demangle(mangled, DMGL_AUTO), *name_text = short_name(plain != NULL ? plain : mangled, KERNEL_TEMPLATE_LONGEST);
 
 	gsr_cell(text, "%s", strncmp(name_text, "void ", 5) == 0 ? name_text + 5 : name_text);

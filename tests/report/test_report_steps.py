@@ -175,4 +175,7 @@ tap.equal(times(1, 3), 10, "one that calls three functions each time, no more of
 tap.equal(times(3, 2), 30, "one that is reached by three ways, by all of them")
 tap.equal(times(2, 40), 20, "of any number of functions")
 
+data = kernels(["with_a_name"], 0)
+data["kernels"]["name"][0] = 0
+tap.ok(" (no name)\n" in launch(data)[1], "a kernel for whose name there was no room")
 tap.done()
