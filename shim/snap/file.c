@@ -92,7 +92,7 @@ static int part_open(const char *path)
 static int file_write(const char *path, const char *reason, const struct gs_snapshot_process *process,
 		      const struct gs_gathered *gathered, const struct gs_snapshot_source *source, char *buffer)
 {
-	char part[GS_SNAPSHOT_PATH_BYTES + 8];
+	static char part[GS_SNAPSHOT_PATH_BYTES + 8]; /* as in path_out.c */
 	struct gsb_text text;
 	int fd, error;
 

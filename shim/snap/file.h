@@ -9,7 +9,7 @@
 #define GS_SNAPSHOT_BUFFER_BYTES 65536
 
 /* Writes the snapshot to `path`. process has been started; its changing part is read here. buffer is scratch of
- * GS_SNAPSHOT_BUFFER_BYTES. Not thread-safe for one path. Says what went wrong, once, on stderr. */
+ * GS_SNAPSHOT_BUFFER_BYTES. One at a time. Says what went wrong, once, on stderr. */
 int gs_snapshot_file_write(const char *path, const char *reason, struct gs_snapshot_process *process,
 			   const struct gs_snapshot_source *source, char *buffer);
 

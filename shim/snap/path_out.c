@@ -51,7 +51,7 @@ const char *gs_path_shown(const char *text, const struct gs_paths *paths, char c
 
 void gs_path_text(struct gs_json *json, const char *key, const char *text, const struct gs_paths *paths)
 {
-	char chars[GS_PATH_TEXT_BYTES];
+	static char chars[GS_PATH_TEXT_BYTES]; /* one snapshot is written at a time, perhaps on a stack for signals */
 
 	gs_json_text(json, key, gs_path_shown(text, paths, chars));
 }

@@ -62,7 +62,7 @@ static bool record_add(const struct gs_ring_record *record, const char *text)
 
 static bool string_keep(uint32_t number)
 {
-	char chars[GS_PATH_TEXT_BYTES];
+	static char chars[GS_PATH_TEXT_BYTES]; /* guarded by lock */
 	const char *text = gs_path_shown(gs_string_read(number), &paths, chars);
 	struct gs_ring_record record = {.kind = GS_RING_STRING, .bytes = (uint32_t)strlen(text)};
 

@@ -193,7 +193,7 @@ static const char *name_of(CUresult result)
 
 void gs_sticky_look(const struct gs_call *call, CUresult result)
 {
-	char path[GS_SNAPSHOT_PATH_BYTES];
+	static char path[GS_SNAPSHOT_PATH_BYTES]; /* of whoever has taken it */
 
 	gs_order_note_error(result);
 	if (!gs_order_breaks(result) || atomic_flag_test_and_set(&taken))

@@ -20,6 +20,8 @@ for conf in graph:off graph:auto,stacks:all,hazards:on; do
 	same "$conf: the program has all keys of thread-specific data" "$program" keys
 	like 'it lost none of them' "$output" '^0 wrong, 0 wrong, 0 keys of [0-9]+ lost$'
 	same "$conf: a thread with as little stack as there may be" "$program" stack 16384
+	same "$conf: a handler ends the program on a small stack of its own" "$program" alternate
+	is 'there is a snapshot all the same' "$status, $(find "$folder" -maxdepth 1 -name 'gpushim.*.json' | wc -l)" '3, 1'
 	same "$conf: by default threads have as little" prlimit --stack=32768 "$program" work
 done
 
