@@ -7,6 +7,7 @@
 
 #include "shim/base/assert.h"
 #include "shim/base/lock.h"
+#include "shim/base/log.h"
 
 #define STREAMS GS_CAUSAL_STREAMS
 #define EVENTS 1024u
@@ -83,6 +84,7 @@ static bool slot_find(const struct gs_work_stream *stream, unsigned *ret_slot)
 		return false;
 	if (spare == STREAMS) {
 		full = true;
+		gsb_log(GSB_LOG_WARN, "hazards are no longer looked for: more than %u streams have work that nobody has waited for", STREAMS);
 		return false;
 	}
 	memset(&streams[spare], 0, sizeof(streams[spare]));

@@ -87,7 +87,7 @@ static void by_blocking_stream(unsigned round)
 static void by_stream_left(unsigned round)
 {
 	stream_use(CU_STREAM_NON_BLOCKING, false);
-	if (round % 64 == 0)
+	if (round % 128 == 0)
 		NEED(cuCtxSynchronize());
 }
 

@@ -32,6 +32,12 @@ waits = json.load(open(glob.glob(sys.argv[1] + "/*.json")[0]))["waits"]
 print(waits["clear"][-1], waits["drained"][-2])' "$folder/$kind")" '1 1'
 done
 
+# Who looks for hazards is told when that ends, and it does not where each stream is waited for.
+for kind in stream stream_left; do
+	is "$kind: hazards are looked for" "$(GPUSHIM_ALLOC_CONF=snapshot:off,hazards:on "$TOP/scripts/sim-run" --build "$BUILD" \
+		"$BUILD/tests/preload/drv_weeks" $kind 300 2>&1 | grep -c 'hazards are no longer looked for')" "$([ $kind = stream ]; echo $?)"
+done
+
 # Nor is anything alive that has died with its context.
 declare -A of_driver=([vmm]=0 [cudamalloc]=3 [off]=4)
 for backend in vmm cudamalloc off; do
