@@ -82,21 +82,27 @@ static uint64_t step_bytes(const struct gsa *allocator, const struct gsa_want *w
 	return bytes < unit ? unit : bytes / unit * unit;
 }
 
-/* Handles no larger than a small part of what the pool will hold: large ones are cheaper, small ones sooner wholly
- * idle.
- */
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Handles no larger than a small part of what the pool will hold, or of what is mapped: large ones are cheaper, small ones sooner
+ * wholly idle. */
 static uint64_t most_handle_bytes(const struct gsa *allocator, const struct growth *growth)
 {
-	uint64_t pool_bytes = allocator->mapped_bytes[growth->segment->pool] + growth->block->size_bytes;
-	uint64_t bytes = allocator->options.granularity_bytes;
-	uint64_t most_bytes = GSA_HANDLE_MAX_BYTES > bytes ? GSA_HANDLE_MAX_BYTES / bytes * bytes : bytes;
+	uint64_t growth_bytes = growth->block->size_bytes, unit = allocator->options.granularity_bytes, bytes = unit;
+	uint64_t pool_bytes = allocator->mapped_bytes[growth->segment->pool] + growth_bytes;
+	uint64_t large_bytes = least_of(growth_bytes / GSA_HANDLE_LARGE_PIECES, GSA_HANDLE_LARGE_BYTES) / unit * unit;
 
 	if (growth->segment->kind == GSA_SEGMENT_FIXED)
 		return UINT64_MAX;
-	while (bytes < most_bytes && (bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes ||
-				      bytes * 2 * GSA_HANDLE_PIECES <= growth->block->size_bytes))
+	while (bytes < GSA_HANDLE_MAX_BYTES && (bytes * 2 * GSA_HANDLE_SHARE <= pool_bytes ||
+						bytes * 2 * GSA_HANDLE_PIECES <= growth_bytes))
 		bytes *= 2;
-	return bytes < most_bytes ? bytes : most_bytes;
+	if (bytes > unit)
+		bytes = least_of(bytes, GSA_HANDLE_MAX_BYTES / unit * unit);
+	return bytes > large_bytes ? bytes : large_bytes;
 }
 
 /* Takes the growth's nodes out of the map; what is behind them becomes spare. ALLOCATOR lock held. */

@@ -1,6 +1,6 @@
 /* Which handle comes where in a stitched segment that is to be made; see stitch_plan.h.
  *
- * Where most of an older segment is free for the request, the rest of it is replaced: that is cheap for a program whose
+ * Where part of an older segment is free for the request, the rest of it is replaced: that is cheap for a program whose
  * steps vary. What is asked for again and again gets a segment of its own, so that a program whose steps repeat comes
  * to an end with mapping. */
 #include "allocator/stitch_plan.h"
@@ -12,9 +12,8 @@
 #include "shim/base/err.h"
 #include "shim/base/os.h"
 
-/* A segment from before is mapped anew in parts when 1/AGAIN_SHARE of the handles that are needed would change at most,
- * unless requests of this size came AGAIN_SIZES times of late. So many segments are looked at. */
-#define AGAIN_SHARE 2u
+/* A segment from before is mapped anew in parts when some of the handles that are needed would stay, unless requests of this size
+ * came AGAIN_SIZES times of late. So many segments are looked at. */
 #define AGAIN_SIZES 2u
 #define AGAIN_LOOKS 16u
 
@@ -92,7 +91,7 @@ static void plan_new(struct gsa *allocator, struct gsa_making *making)
 	}
 }
 
-/* How many handles of those that would be needed are not free, or not there; SIZE_MAX: too many. */
+/* How many handles of those that would be needed are not free, or not there; SIZE_MAX: all of them. */
 static size_t count_missing(struct gsa *allocator, const struct gsa_segment *segment, const struct gsa_making *making)
 {
 	size_t count = 0, missing = 0;
@@ -114,7 +113,7 @@ static size_t count_missing(struct gsa *allocator, const struct gsa_segment *seg
 		missing += more;
 		count += more;
 	}
-	return missing * AGAIN_SHARE > count ? SIZE_MAX : missing;
+	return missing < count ? missing : SIZE_MAX;
 }
 
 /* A segment from before of which little would change; NULL. */

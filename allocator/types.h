@@ -49,11 +49,14 @@
 #define GSA_ROUND_BYTES 512u
 
 /* A handle of an expandable segment is at most 1/GSA_HANDLE_SHARE of what its pool holds or 1/GSA_HANDLE_PIECES of what is
- * mapped at a time, and at most this large: the driver takes some 40 us for each, and of what is free between live blocks
- * only whole ones can be stitched or given back. */
+ * mapped at a time, and at most GSA_HANDLE_MAX_BYTES: the driver takes some 50 us for each, and of what is free between live blocks
+ * only whole ones can be stitched or given back. What is mapped for a request of hundreds of megabytes comes back as one, mostly:
+ * 1/GSA_HANDLE_LARGE_PIECES of it, if that is more, up to GSA_HANDLE_LARGE_BYTES. */
 #define GSA_HANDLE_MAX_BYTES (10ull << 20)
 #define GSA_HANDLE_SHARE 64u
 #define GSA_HANDLE_PIECES 8u
+#define GSA_HANDLE_LARGE_BYTES (20ull << 20)
+#define GSA_HANDLE_LARGE_PIECES 24u
 
 /* Requests up to this size, after rounding, are small. The small pool's share of the addresses is more than any program
  * needs that does not consist of small blocks only; when it is full they go to the large pool. */
@@ -66,7 +69,7 @@
 
 /* A growth takes at least 1/GSA_STEP_SHARE of what its pool holds, at most GSA_STEP_MAX_BYTES: few growths, little
  * waste. */
-#define GSA_STEP_SHARE 256u
+#define GSA_STEP_SHARE 512u
 #define GSA_STEP_MAX_BYTES (32ull << 20)
 
 /* Free memory is stitched together instead of making new memory where that saves 1/GSA_STITCH_GAIN_SHARE of the request
@@ -75,7 +78,7 @@
  * of what is used is idle, more may be, as long as all of it, at GSA_STITCH_NS a handle, took no more than
  * 1/GSA_STITCH_TIME_SHARE of the time since the beginning. */
 #define GSA_WASTE_SHARE 48u
-#define GSA_STITCH_GAIN_SHARE 16u
+#define GSA_STITCH_GAIN_SHARE 8u
 #define GSA_STITCH_SHARE 12u
 #define GSA_IDLE_SHARE 4u
 #define GSA_STITCH_NS 30000ull

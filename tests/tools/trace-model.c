@@ -31,10 +31,10 @@ enum { MAX_LANES = 1024, MAX_FENCES = 65536 };
 
 /* In ns, on one H200 with driver 580. */
 enum cost {
-	COST_CREATE = 9000,
-	COST_MAP = 800,
-	COST_ACCESS = 14000,	    /* a call */
-	COST_ACCESS_HANDLE = 27000, /* and each handle in it */
+	COST_CREATE = 20000, /* with what mapping it costs more the first time */
+	COST_MAP = 1000,
+	COST_ACCESS = 3000,	    /* a call */
+	COST_ACCESS_HANDLE = 32000, /* and each handle in it */
 	COST_UNMAP = 21000,
 	COST_RELEASE = 11000,
 	COST_RECORD = 190,

@@ -401,7 +401,7 @@ static void h14_a_failure_at_handle_k_undoes_cleanly(void **state)
 			fake_fail(&bench->fake, ops[i], 0, 0, GS_OK);
 			assert_int_equal(bench_stats(bench)->reserved_bytes.now, 2 * MIB);
 			take(bench, 1000 * MIB, 1);
-			assert_int_equal(bench->fake.mapping_count, 1 + 100); /* handles of 10 MiB */
+			assert_int_equal(bench->fake.mapping_count, 1 + 50); /* handles of 20 MiB */
 			bench_close(bench);
 		}
 	}
