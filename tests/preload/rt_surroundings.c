@@ -10,6 +10,7 @@
 
 #define WORDS 1024
 #define KEYS_MOST 4096
+#define GUARD_BYTES (64u << 10)
 #define ALTERNATE_BYTES 4096 /* beside what the system puts there */
 
 /* Allocations of all kinds, launches, copies and waits; how many words are wrong. */
@@ -74,16 +75,24 @@ static int keys(const char *unused)
 	return 0;
 }
 
+/* Room for a stack, behind a page that nobody may touch. */
+static void *with_guard(size_t bytes)
+{
+	char *room = mmap(NULL, bytes + GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return room != MAP_FAILED && mprotect(room, GUARD_BYTES, PROT_NONE) == 0 ? room + GUARD_BYTES : NULL;
+}
+
 /* All of it, from the first call of the process on, in a thread with so little stack. Prints on stderr how much was used. */
 static int stack(const char *bytes_text)
 {
 	size_t bytes = strtoul(bytes_text, NULL, 10), untouched = 0;
-	unsigned char *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *room = with_guard(bytes);
 	pthread_attr_t attributes;
 	pthread_t thread;
 	void *wrong = NULL;
 
-	if (room == MAP_FAILED)
+	if (room == NULL)
 		return 1;
 	memset(room, 0xa5, bytes);
 	if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstack(&attributes, room, bytes) != 0 ||
@@ -142,12 +151,12 @@ static void end_at_once(int signal_number)
 static int alternate(const char *unused)
 {
 	size_t bytes = ((size_t)sysconf(_SC_MINSIGSTKSZ) + ALTERNATE_BYTES + 4095) / 4096 * 4096;
-	char *room = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *room = with_guard(bytes);
 	const struct sigaction action = {.sa_handler = end_at_once, .sa_flags = SA_ONSTACK};
 
 	(void)unused;
-	if (room == MAP_FAILED || mprotect(room, 4096, PROT_NONE) != 0 ||
-	    sigaltstack(&(stack_t){.ss_sp = room + 4096, .ss_size = bytes}, NULL) != 0 || sigaction(SIGALRM, &action, NULL) != 0)
+	if (room == NULL || sigaltstack(&(stack_t){.ss_sp = room, .ss_size = bytes}, NULL) != 0 ||
+	    sigaction(SIGALRM, &action, NULL) != 0)
 		return 1;
 	just_work(NULL);
 	fflush(stdout);
