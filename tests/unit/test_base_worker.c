@@ -11,6 +11,7 @@
 
 #include "shim/base/err.h"
 #include "shim/base/futex.h"
+#include "shim/base/os.h"
 #include "shim/base/worker.h"
 
 #define USED_BYTES (512u << 10)
@@ -40,12 +41,17 @@ static void test_small_default(void **state)
 	sigset_t mask;
 
 	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip(); /* its own thread has the default, too */
+#endif
 	assert_int_equal(pthread_attr_init(&small), 0);
 	assert_int_equal(pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN), 0);
 	assert_int_equal(pthread_setattr_default_np(&small), 0);
 	assert_int_equal(gsb_worker_start(work, (void *)&done), GS_OK);
-	gsb_futex_wait(&done, 0, PATIENCE_NS);
-	assert_int_equal(atomic_load(&done), 1);
+	for (uint64_t start_ns = gsb_os_now_ns(); atomic_load(&done) == 0;) {
+		assert_true(gsb_os_now_ns() - start_ns < PATIENCE_NS);
+		gsb_futex_wait(&done, 0, PATIENCE_NS);
+	}
 	assert_true(used);
 	assert_true(blocked);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);

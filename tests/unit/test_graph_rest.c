@@ -13,7 +13,7 @@
 
 enum { PAUSE_TICKS = 1000, STEPS = 20000 };
 
-static struct gsg_queue quick, thorough;
+static struct gsg_queue quick, thorough, busy;
 static _Atomic bool held_up;
 
 static uint64_t run(void *user, const struct gsg_record *record, uint64_t position)
@@ -94,18 +94,18 @@ static void test_same(void **state)
 static void test_not_empty(void **state)
 {
 	(void)state;
-	start(&quick);
-	assert_true(gsg_queue_rests(&quick, 1));
-	assert_true(gsg_queue_flush_resting(&quick));
+	start(&busy);
+	assert_true(gsg_queue_rests(&busy, 1));
+	assert_true(gsg_queue_flush_resting(&busy));
 	atomic_store(&held_up, true);
-	put(&quick, 2);
-	assert_false(gsg_queue_rests(&quick, 3));
-	assert_false(gsg_queue_flush_resting(&quick));
+	put(&busy, 2);
+	assert_false(gsg_queue_rests(&busy, 3));
+	assert_false(gsg_queue_flush_resting(&busy));
 	atomic_store(&held_up, false);
-	gsg_queue_catch_up(&quick);
-	while (!gsg_queue_flush_resting(&quick))
-		gsg_queue_flush(&quick);
-	assert_true(gsg_queue_rests(&quick, 4));
+	gsg_queue_catch_up(&busy);
+	while (!gsg_queue_flush_resting(&busy))
+		gsg_queue_flush(&busy);
+	assert_true(gsg_queue_rests(&busy, 4));
 }
 
 int main(void)
