@@ -7,19 +7,10 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { PIECES = 8, PIECE_BYTES = 32 << 20 };
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static void ask(const char *way, CUdeviceptr piece)
 {

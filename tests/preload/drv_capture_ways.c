@@ -9,21 +9,13 @@
 
 #include "shim/gpushim.h"
 
+#include "tests/preload/need.h"
+
 #define GLOBAL CU_STREAM_CAPTURE_MODE_GLOBAL
 
 enum { BYTES = 4 << 20 };
 
 static CUgraph graph;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static CUresult by_v1(CUstream stream)
 {

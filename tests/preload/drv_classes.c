@@ -13,6 +13,7 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { IDLE_BYTES = 32 << 20, BYTES = 4 << 20 };
@@ -27,16 +28,6 @@ static CUgraphExec exec;
 static CUdeviceptr device;
 static unsigned char *host;
 static bool wrong;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static CUresult launch(unsigned steps)
 {

@@ -8,22 +8,14 @@
 
 #include <cuda.h>
 
+#define NEED_STATUS 1
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { WORDS = 1 << 18 };
 
 static CUcontext owner;
 static CUdeviceptr errors;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(1);
-}
-
-#define NEED(call) need(call, #call)
 
 static void launch(const char *name, CUstream stream, void **params)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/api/cuda.h"
+#include "tests/preload/need.h"
 
 #define DRV(symbol, name, since, suffix, handler, parameters, ...) CUresult symbol parameters;
 #include "shim/api/driver.def"
@@ -22,16 +23,6 @@ static CUcontext dstContext, srcContext;
 static CUarray dstArray, srcArray;
 static size_t ByteCount, dstOffset, srcOffset;
 static CUstream hStream;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 /* From the host to the device; between devices for the functions that say so. */
 static void shape_new(const char *name)

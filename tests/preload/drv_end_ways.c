@@ -11,6 +11,7 @@
 #include <cuda.h>
 
 #include "shim/gpushim.h"
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { BYTES = 4 << 20 };
@@ -18,16 +19,6 @@ enum { BYTES = 4 << 20 };
 static CUcontext other;
 static CUgreenCtx green;
 static const char *ask_path;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static CUresult make_primary(CUcontext *ret_context)
 {

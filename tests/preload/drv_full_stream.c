@@ -9,6 +9,8 @@
 
 #include <cuda.h>
 
+#define NEED_STATUS 9
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { STREAMS = 4, WARM = 300, PIECES = 5000, OTHERS = 640, BYTES = 64 << 10, LARGE_BYTES = 4000, THREADS_MAX = 3 };
@@ -19,16 +21,6 @@ static CUfunction kernel, large_kernel;
 static CUdeviceptr memory;
 static CUevent event;
 static _Atomic int let_go, given;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(9);
-}
-
-#define NEED(call) need(call, #call)
 
 static void launch(CUstream stream)
 {

@@ -14,6 +14,7 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { LAUNCHES = 700, WORDS = 64 };
@@ -29,16 +30,6 @@ static pthread_t main_thread;
 static const char *awaited;
 static _Atomic long graphs, execs, made; /* by others than the program: that there are, and instantiations so far */
 static _Atomic long graphs_then, execs_then;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 /* Under the lock of the simulated driver. */
 static void watch(const char *function)

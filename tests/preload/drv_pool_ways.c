@@ -6,19 +6,11 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
+
 enum { BYTES = 4 << 20 };
 
 static CUcontext contexts[3];
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static void pool_set(CUresult (*set)(CUmemoryPool), const char *name)
 {

@@ -7,20 +7,13 @@
 
 #include <cuda.h>
 
+#define NEED_STATUS 1
+#include "tests/preload/need.h"
+
 enum { DEVICES = 2, MIB = 1 << 20, STREAMS = 3 };
 
 static CUcontext primary[DEVICES];
 static unsigned rounds = 60;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(1);
-}
-
-#define NEED(call) need(call, #call)
 
 static bool refused(CUresult result)
 {

@@ -10,21 +10,14 @@
 
 #include <cuda.h>
 
+#define NEED_STATUS 9
+#include "tests/preload/need.h"
+
 enum { WORDS = 2048, ROUNDS = 600, THREADS = 3, PITCH = 256 };
 
 static CUcontext context;
 static CUfunction fill, verify;
 static CUdeviceptr errors;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(9);
-}
-
-#define NEED(call) need(call, #call)
 
 static void start(int ordinal)
 {

@@ -9,6 +9,7 @@
 #include <cuda.h>
 
 #include "shim/gpushim.h"
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { BYTES = 8 << 20, PIECES = 8, FAILURES = 20 };
@@ -17,16 +18,6 @@ static CUcontext first, second; /* of device 0, and of the last one */
 static CUstream stream;
 static CUfunction kernel;
 static bool wrong;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static void *shim(const char *symbol)
 {

@@ -9,20 +9,12 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
+
 enum { BYTES = 4 << 20 };
 
 static CUcontext context;
 static _Atomic int stage;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static void *allocate_again(void *argument)
 {

@@ -11,19 +11,10 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 static CUfunction kernel;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static void launch(CUstream stream)
 {

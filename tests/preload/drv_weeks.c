@@ -13,6 +13,7 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 /* What newer headers call cuCtxCreate takes more. */
@@ -26,16 +27,6 @@ static CUfunction kernel;
 static CUdeviceptr words;
 static CUstream streams[STREAMS], stream;
 static uint32_t seed = 1;
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 static uint32_t draw(uint32_t below)
 {

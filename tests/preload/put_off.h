@@ -13,6 +13,7 @@
 
 #include <cuda.h>
 
+#include "tests/preload/need.h"
 #include "tests/sim/sim.h"
 
 enum { BYTES = 4 << 20, LARGE_BYTES = 256 << 20, RUN = 3000 };
@@ -44,16 +45,6 @@ static unsigned long made(void)
 {
 	return atomic_load(&at_once) + atomic_load(&put_off);
 }
-
-static void need(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	printf("%s: %d\n", what, result);
-	exit(2);
-}
-
-#define NEED(call) need(call, #call)
 
 /* Under the lock of the simulated driver. */
 static void watch(const char *function)
